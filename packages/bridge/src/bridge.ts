@@ -3,7 +3,7 @@ import { type Client, type Clock, systemClock } from '@reply/core'
 import { safeOnError, steadyClock } from '@reply/core/internal'
 import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
 import { type BridgeConnection, type ChannelHost, createWebhook, keepSecret, type Webhook } from '@reply/sink/channel'
-import { type SecretSource, safeError, type WebhookHead } from '@reply/sink/internal'
+import { ledgerKeyOf, type SecretSource, safeError, type WebhookHead } from '@reply/sink/internal'
 import { type ChannelStatus, createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
 import { createChatMigrations } from './chats/chat-migrations.ts'
 import { type ChannelLateEdits, createLateEdits } from './chats/late-edits.ts'
@@ -73,7 +73,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const serverNames = Object.keys(config.servers)
   const reports = createStoreReports(onError)
   const state = createSharedState({ store, clock, stopping: starting.signal, reports })
-  const lateEdits = new Map(Object.keys(config.channels).map((name) => [name, createLateEdits(state, name)]))
+  const lateEdits = new Map(Object.keys(config.channels).map((name) => [name, newLateEdits(name)]))
   const { storeMove, loadMoves, withFirstID } = createChatMigrations(state)
   const mirrors = createMirrors(config.mirrors, withFirstID)
   const people = createPeople(config.people)
@@ -382,9 +382,23 @@ export function createBridge(options: BridgeOptions): Bridge {
     for (const { setCommands } of connections.values()) void setCommands?.(shard.menu).catch(onError)
   }
 
+  /**
+   * Creates the reports of late edits of a channel. For a reply that this process has not shown, because its shard moved here
+   * since, the shard follows the run again.
+   */
+  function newLateEdits(channel: string): ChannelLateEdits {
+    return createLateEdits(state, channel, (key) => {
+      const ledger = ledgerKeyOf(key)
+      const shard = ledger && shards.find(shardOf({ channel, chat: ledger.chat }, mirrors))
+      if (!shard) return false
+      void shard.showAgain(ledger.sessionID, ledger.promptID).catch(onError)
+      return true
+    })
+  }
+
   /** Returns the reports of late edits of a channel. */
   function lateEditsOf(channel: string): ChannelLateEdits {
-    const edits = lateEdits.get(channel) ?? createLateEdits(state, channel)
+    const edits = lateEdits.get(channel) ?? newLateEdits(channel)
     lateEdits.set(channel, edits)
     return edits
   }

@@ -31,7 +31,7 @@ function stage() {
     const common = { store, clock, stopping: new AbortController().signal, reports: createStoreReports(() => {}) }
     const owned = { current: () => lease?.current(), renew: async () => (await lease?.renew()) ?? false }
     const state = createState({ ...common, shard: '00', lease: owned })
-    const late = createLateEdits(createSharedState(common), 'tg')
+    const late = createLateEdits(createSharedState(common), 'tg', () => false)
     renewed.push(() => void late.callListeners())
     const heard: string[] = []
     const listen = (): (() => void) => late.listen(key, async ({ id }) => void heard.push(id))

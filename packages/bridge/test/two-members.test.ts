@@ -398,3 +398,29 @@ test('a /stop at a member that does not own the chat stops the run within half a
   telegram.say(chat, '/stop')
   expect(await passes('it is stopped', () => said(chat).includes(texts.canceled))).toBeLessThanOrEqual(500)
 })
+
+test('an older text that a frozen bridge still sent is replaced, also if the chat has moved on since', async () => {
+  const first = await startMember()
+  const chat = chats[0] ?? expect.fail('There are no chats.')
+  telegram.say(chat, 'hello')
+  await passes('it is answered', () => said(chat).includes('You said: hello.'))
+  const [message] = telegram.screen(chat).filter(({ from }) => from === 'bot')
+  const messageID = message?.messageId ?? expect.fail('It has no message.')
+  const second = await startMember()
+  await first.bridge.stop()
+  await passes('the other one has all shards', () => second.shards() === 64)
+  // As a bridge does whose call was on its way when it was stopped.
+  await fetch(`${telegram.url}/bot${token}/editMessageText`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ chat_id: chat, message_id: messageID, text: 'You said' }),
+  })
+  expect(said(chat)).toEqual(['You said'])
+  const store = createMemoryStore({ memory, clock })
+  const [ledger] = (await store.list('ledger/telegram/')).filter(({ value }) => value.includes(String(messageID)))
+  const key = ledger?.key.replace('ledger/', 'late/') ?? expect.fail('It has no ledger.')
+  await store.commit([{ type: 'put', key, value: String(messageID) }])
+  await passes('it shows the newest text', () => said(chat).includes('You said: hello.'))
+  await passes('the report is gone', () => !memory.values.has(key))
+  expect([said(chat), agent.heard]).toEqual([['You said: hello.'], ['hello']])
+})

@@ -1,4 +1,5 @@
 import type { LedgerStore } from '@reply/sink'
+import { createRecent } from '@reply/sink/internal'
 import type { SharedState } from '../state/state.ts'
 import type { StoredValue } from '../store/store.ts'
 
@@ -6,6 +7,8 @@ import type { StoredValue } from '../store/store.ts'
 const keptMs = 2_592_000_000
 /** For how many of the newest replies late calls are corrected. */
 const mostListening = 100
+/** How many reports without a listener are remembered. */
+const mostUnheard = 1000
 
 /** The part of a ledger store that reports late calls. */
 type LateCalls = NonNullable<LedgerStore['late']>
@@ -19,13 +22,19 @@ export interface ChannelLateEdits extends LateCalls {
   callListeners(): Promise<void>
 }
 
-/** Creates the reports of a channel. */
+/**
+ * Creates the reports of a channel. `onUnheard` is called with the key of a ledger whose report has no listener, and returns
+ * whether one follows. If not, it is called again the next time.
+ */
 export function createLateEdits(
   state: Pick<SharedState, 'list' | 'commitWithoutLease'>,
   channel: string,
+  onUnheard: (key: string) => boolean,
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
   const listeners = new Map<string, Parameters<LateCalls['listen']>[1]>()
+  /** Reports for which `onUnheard` was called. */
+  const unheard = createRecent<true>(mostUnheard)
   let isCalling = false
   return { report, listen, callListeners }
 
@@ -50,10 +59,10 @@ export function createLateEdits(
 
   /**
    * Calls the listeners of all stored reports, and resolves when all are done. Does nothing while an earlier call is in
-   * progress, or without listeners. Then rejects with the error of the oldest report whose listener failed, if any.
+   * progress. Then rejects with the error of the oldest report whose listener failed, if any.
    */
   async function callListeners(): Promise<void> {
-    if (isCalling || listeners.size === 0) return
+    if (isCalling) return
     isCalling = true
     try {
       const rows = await state.list(prefix)
@@ -68,9 +77,14 @@ export function createLateEdits(
    * Calls the listener of a report, and removes the row when the listener is done. Keeps the row without one, or if it rejects.
    */
   async function callListener({ key, value }: StoredValue): Promise<void> {
-    const listener = listeners.get(key.slice(prefix.length))
-    if (!listener) return
+    const ledgerKey = key.slice(prefix.length)
+    const listener = listeners.get(ledgerKey)
+    if (!listener) {
+      if (!unheard.get(key) && onUnheard(ledgerKey)) unheard.set(key, true)
+      return
+    }
     await listener({ id: value })
     await state.commitWithoutLease([{ type: 'compare-and-set', key, expected: value, value: undefined }])
+    unheard.delete(key)
   }
 }

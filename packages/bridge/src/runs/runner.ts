@@ -60,6 +60,11 @@ export interface Runner {
   observe(server: string, reply: Reply): readonly ReplyObserver[]
   /** Shows the last run of a session if it is an unprompted one that ended and is not shown. For a session that was handed over. */
   showMissed(server: string, sessionID: string): Promise<void>
+  /**
+   * Follows the run of a prompt again that ended within an hour, in another process, so that its messages are compared with what
+   * they should show. If the server tells no ids of prompts, it is the last run of the session. Does nothing without such a run.
+   */
+  showAgain(sessionID: string, promptID: string): Promise<void>
   /** Resumes the runs of an earlier process. Does not wait until their asks can be answered again, see `whenRestored`. */
   restoreRuns(): Promise<void>
   /** Resolves when the runs of a place are resumed, at the latest 10 s after `restoreRuns`. */
@@ -117,6 +122,7 @@ export function createRunner(services: BridgeServices): Runner {
     serverOfSession: (sessionID) => serverBySession.get(sessionID),
     observe: unprompted.observe,
     showMissed,
+    showAgain,
     restoreRuns,
     whenRestored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,
@@ -433,6 +439,15 @@ export function createRunner(services: BridgeServices): Runner {
     const over = (await registry.all()).filter((one) => isOver(one) && isOfSession(one))
     const newest = (await registry.newestOfSessions()).filter(({ execution }) => isOfSession(execution))
     await unprompted.restoreSessions(withNewestLast(over, newest))
+  }
+
+  /** Follows the run like one whose answer is being delivered. It stays stored as delivered, also if this process ends. */
+  async function showAgain(sessionID: string, promptID: string): Promise<void> {
+    const ofSession = (await registry.all()).filter((one) => one.posted?.sessionID === sessionID && !one.isSteer)
+    const named = ofSession.find(({ posted }) => posted?.messageID === promptID)
+    const last = ofSession.at(-1)
+    const run = named ?? (last?.posted?.messageID === undefined ? last : undefined)
+    if (run?.phase === 'done') await restoreRun({ ...run, phase: 'delivering' }).begun
   }
 
   /** Makes `whenRestored` of the place of an execution wait for a promise, too. */

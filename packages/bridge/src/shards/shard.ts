@@ -72,6 +72,8 @@ export interface Shard {
   observe(server: string, reply: Reply): readonly ReplyObserver[]
   /** Follows the sessions that other members handed to it, see `ServerWatches`. */
   followWoken(): Promise<void>
+  /** As in `Runner`. */
+  showAgain(sessionID: string, promptID: string): Promise<void>
   /** The bridge's commands, for the platforms' menus. */
   readonly menu: Commands['menu']
   /** How many runs it follows. */
@@ -166,6 +168,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     intake,
     observe: runner.observe,
     followWoken,
+    showAgain: runner.showAgain,
     runs: () => runs.all().length,
     sweep: async () => void (await Promise.all([failed.emitCounts(), backlog.removeExpired()])),
     stop,

@@ -5,6 +5,7 @@ import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { type Bridge, createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
+import { allShards, shardLeasePrefix } from '../src/state/shard-of.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { telegramOn } from './platforms.ts'
@@ -118,6 +119,8 @@ export async function startWorld(options: {
   let steps = 0
   /** Those that another one took over from. They wait to join again until the next restart, or go on with their stop. */
   const overtaken = new Set<Life>()
+  /** The ids of members whose process did not die. */
+  const living = new Set<string>()
   let newest = startLife()
   let hasHappened = false
   let failsUntil = Number.NEGATIVE_INFINITY
@@ -145,7 +148,16 @@ export async function startWorld(options: {
   }
 
   function isUsable(): boolean {
-    return clock.now() >= failsUntil && newest.isStarted()
+    return clock.now() >= failsUntil && newest.isStarted() && areAllOwned()
+  }
+
+  /** Whether each shard has an owner that lives. */
+  function areAllOwned(): boolean {
+    const owned = memory.members.leases.filter(
+      ({ name, holder, expiresAt }) =>
+        name.startsWith(shardLeasePrefix) && living.has(holder) && expiresAt > clock.now(),
+    )
+    return owned.length === allShards.length
   }
 
   function said(chat: number): readonly string[] {
@@ -208,6 +220,8 @@ export async function startWorld(options: {
     const root = `/life${++lives}`
     let isDead = false
     let isStarted = false
+    /** Its id among the members, once it has beaten. */
+    let memberID = ''
     /** Resolves when its calls of the store get through. */
     let suspended: Promise<void> | undefined
     const never = new Promise<never>(() => {})
@@ -311,8 +325,12 @@ export async function startWorld(options: {
           return await store.queue(name)
         }),
         ...{ queues: guarded(store.queues), sweep: guarded(store.sweep) },
-        ...{ beat: guarded(store.beat), release: guarded(store.release) },
-        ...{ leave: guarded(store.leave), watch: store.watch },
+        beat: guarded(async (request) => {
+          memberID = request.member
+          living.add(memberID)
+          return await store.beat(request)
+        }),
+        ...{ release: guarded(store.release), leave: guarded(store.leave), watch: store.watch },
         close: async () => {},
         commit: async (...given) => {
           const kind = kindOf(given[0])
@@ -337,6 +355,8 @@ export async function startWorld(options: {
           case 'dies':
             if (fault.isMade) await store.commit(...given)
             isDead = true
+            living.delete(memberID)
+            overtaken.delete(life)
             // Otherwise another one has taken over already.
             if (newest === life) startNext()
             return await never
@@ -354,7 +374,7 @@ export async function startWorld(options: {
               if (made.length > 0 && !isShared) wrongs.push(`A bridge called ${made} after another process took over.`)
               if (!isAtRest()) wrongs.push(`A bridge was ${bridge.status().state} after another process took over.`)
             }
-            clock.after(15_000, end)
+            if (!isShared) clock.after(15_000, end)
             return result
           }
         }

@@ -78,6 +78,7 @@ export async function playScene(
   try {
     await scene.play(stage)
     await prompt(1, 'and then')
+    if (fault?.isShared) await readWhatIsSaid()
     await resendMissing()
     await isAtRest('at the end')
     await world.restart()
@@ -219,6 +220,13 @@ export async function playScene(
       await world.passes('the state can be used again', () => isSo() || fault === undefined || world.isOver())
     }
     if (!isSo()) throw new Error(`Presses on ${label} did nothing. ${JSON.stringify(world.said(chat))}`)
+  }
+
+  /** What another member says about the chats that it took comes later than its answers. */
+  async function readWhatIsSaid(): Promise<void> {
+    await world.passes('the state can be used', world.isUsable)
+    const usableAt = world.clock.now()
+    await world.passes('people read what is said', () => world.clock.now() > usableAt + 5000)
   }
 
   /** People have posted again what they are told may be missing. */

@@ -126,7 +126,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
 
   'a command that steers': {
-    play: async ({ begin, insist, telegram, heard, said, passes }) => {
+    play: async (stage) => {
+      const { begin, insist, telegram, heard, said, passes } = stage
       await begin(1, 'hold one')
       await insist(
         1,
@@ -141,6 +142,9 @@ export const scenes: Readonly<Record<string, Scene>> = {
         () => telegram.say(1, '/steer three'),
         () => heard.includes('three'),
       )
+      // It may run before the person is told that it may have.
+      const ranAt = stage.clock.now()
+      await passes('the person reads what is said about it', () => stage.clock.now() > ranAt + 5000)
     },
   },
 

@@ -1,5 +1,5 @@
 import { texts } from '../src/texts.ts'
-import { type Fault, type Made, startWorld, type World } from './lives.ts'
+import { type Made, startWorld, type World } from './lives.ts'
 import { keyWithoutShard } from './shard-rows.ts'
 import type { Job } from './surviving-agent.ts'
 import { ann, colour, type Stage, says, scenes } from './write-scenes.ts'
@@ -27,11 +27,14 @@ export interface Kind extends Pick<Made, 'site'> {
   readonly rows: readonly string[]
 }
 
+/** How bridges are set up in a scene, and which kind of commit has a fault. */
+type Setup = Pick<Parameters<typeof startWorld>[0], 'isShared' | 'target' | 'fault'>
+
 /** Plays all scenes without a fault. Resolves with the kinds of commits that they make, each for the first one that makes it. */
-export async function recordKinds(): Promise<readonly Kind[]> {
+export async function recordKinds(setup: Pick<Setup, 'isShared'> = {}): Promise<readonly Kind[]> {
   const kinds = new Map<string, Kind>()
   for (const scene of Object.keys(scenes)) {
-    const { commits } = await playScene(scene).catch((error: Error) => {
+    const { commits } = await playScene(scene, setup).catch((error: Error) => {
       throw new Error(`${scene}: ${error.message}`, { cause: error })
     })
     for (const [name, { site, rows }] of commits)
@@ -41,24 +44,21 @@ export async function recordKinds(): Promise<readonly Kind[]> {
 }
 
 /** Plays a scene, and what comes after it. Rejects if something is stranded, doubled or lost. */
-export async function playScene(
-  name: string,
-  fault?: { readonly target: string; readonly fault: Fault; readonly isShared?: boolean },
-): Promise<World> {
+export async function playScene(name: string, setup: Setup = {}): Promise<World> {
   const scene = scenes[name]
   if (!scene) throw new Error(`There is no scene ${name}.`)
   const { stays = [] } = scene
   const held = new Map<string, Job>()
   const answers: unknown[] = []
   const popups: { readonly chat: number; readonly text: string }[] = []
-  const world = await startWorld({ act, ...scene, ...fault })
+  const world = await startWorld({ act, ...scene, ...setup })
   let repeats = 0
-  const kind = fault?.target.replace(/:\d+/, '') ?? ''
+  const { fault, isShared } = setup
+  const kind = setup.target?.replace(/:\d+/, '') ?? ''
   /** The words of the bridge that are not kept in the state are lost with its process, and people write again. */
-  const mayBeSilent = fault?.fault.type === 'dies' && fault.fault.isMade && unkept.includes(kind)
+  const mayBeSilent = fault?.type === 'dies' && fault.isMade && unkept.includes(kind)
   /** A post whose result is not known is repeated once. */
-  const mayRepeat =
-    fault?.fault.type === 'fenced' || (fault?.fault.type === 'dies' && !(fault.fault.isMade && kind.includes('shown')))
+  const mayRepeat = fault?.type === 'fenced' || (fault?.type === 'dies' && !(fault.isMade && kind.includes('shown')))
   const repeated = new Set<string>()
   const isSaid = (chat: number, like: RegExp): boolean => world.said(chat).some((text) => like.test(text))
   const stage: Stage = {
@@ -78,7 +78,7 @@ export async function playScene(
   try {
     await scene.play(stage)
     await prompt(1, 'and then')
-    if (fault?.isShared) await readWhatIsSaid()
+    if (isShared) await readWhatIsSaid()
     await resendMissing()
     await isAtRest('at the end')
     await world.restart()

@@ -18,6 +18,7 @@ import { type BridgeObserver, emitTo } from './events/emit.ts'
 import type { MemberEvent } from './events/event.ts'
 import { createFailureCounts } from './failed/failure-counts.ts'
 import { createTurns } from './failed/tries.ts'
+import { createFacts } from './intake/facts.ts'
 import type { Intake } from './intake/intake.ts'
 import { createReceiver } from './intake/receiver.ts'
 import { createMemberBudgets } from './members/budgets.ts'
@@ -25,6 +26,7 @@ import { createListeners } from './members/listeners.ts'
 import { type BeatTiming, createMembership, type HeldLease } from './members/membership.ts'
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
+import type { ChatPlace } from './place.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
 import { withoutCallLease } from './servers/lease-context.ts'
 import { createRequireSafe, requireUnexposed, warningsOf } from './servers/safety.ts'
@@ -107,6 +109,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     onRestored: ({ name, intake }) => {
       intakes.set(name, intake)
       // Hints of what came since it was restored found no intake.
+      if (membership.others() > 0) facts.look(name)
       void intake.drain()
       setMenus()
     },
@@ -195,13 +198,18 @@ export function createBridge(options: BridgeOptions): Bridge {
     },
   })
   const { isHeld, whenHeld } = membership
+  const rows = {
+    state,
+    stateOf: (shard: string) => createShardRows(state, shard),
+    shardOf: (place: ChatPlace) => shardOf(place, mirrors),
+    intakes,
+  }
+  const facts = createFacts({ ...rows, connections, others: membership.others, clock, onError })
   const receiver = createReceiver({
+    ...rows,
     member,
     router: config.router,
-    state,
-    stateOf: (shard) => createShardRows(state, shard),
-    shardOf: (place) => shardOf(place, mirrors),
-    intakes,
+    facts,
     onWoken: (shard) => void shards.find(shard)?.followWoken().catch(onError),
     lease: membership,
     connections,
@@ -418,6 +426,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       onInbound: async (inbound, id) => await receiver.receive(name, inbound, id),
       onInboundStatus: (status) => statuses.setStatus(name, status),
       onMoved: async (move) => await storeMove(name, move),
+      share: async (chats, fact) => await facts.share(name, chats, fact),
       onError,
       clock,
     }

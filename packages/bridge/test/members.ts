@@ -241,6 +241,7 @@ export function createMembers(): Members {
       stateOf: (shard) => createShardRows(rows, shard),
       onWoken: () => {},
       ...{ intakes: new Map(isOwner ? [['07', intake]] : []), people, mirrors },
+      facts: { look: () => {}, lookAtAll: () => {} },
       connections: new Map([['tg', { deliversOnce } as never]]),
       ...{ seen: createSeenMessages({ state, mirrors, clock: own }) },
       ...{ clock: own, emit, onError },

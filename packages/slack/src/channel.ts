@@ -29,6 +29,7 @@ import { requestAgeS } from './limits.ts'
 import { createReceiver, createThreads } from './receive.ts'
 import { requireToken, type SlackSinkOptions, slackSink } from './sink.ts'
 import { createSocketListener } from './socket.ts'
+import { recipientOf } from './stream.ts'
 
 /** The app, where its events come from, your `onInbound`, and defaults for the channel's sinks. */
 export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptions, 'api' | 'policy'> {
@@ -69,7 +70,7 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
 export interface SlackChannel extends WebhookRoutes {
   /**
    * Creates a sink for the thread of an inbound. Only its author may answer asks. To let others answer, pass
-   * `{ chat }` and `mayAnswer`. Streams are shown to the person who wrote last in the thread.
+   * `{ chat }` and `mayAnswer`. Streams are shown to the place's author, or else to the person who wrote last in the thread.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<SlackSinkOptions>): Sink
   /** Connects the socket. Does nothing unless `events` is `socket`. */
@@ -128,7 +129,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
 
   /** Creates a sink that joins the thread and lets only the inbound's author answer. Options in `more` take precedence. */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<SlackSinkOptions> = {}): Sink {
-    const { chat, replyTo, answerers } = placeOf(at)
+    const { chat, replyTo, author, answerers } = placeOf(at)
     threads.join(chat)
     return slackSink({
       ...options,
@@ -139,7 +140,8 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
       threadTs: chat.thread,
       // A slash command is not a message.
       replyTo: replyTo && isTs(replyTo.id) ? replyTo.id : undefined,
-      recipient: threads.recipientIn(chat),
+      // Another process may have received the message.
+      recipient: recipientOf(author) ?? threads.recipientIn(chat),
       ...more,
     })
   }

@@ -13,8 +13,6 @@ export type Received =
   | (Omit<Extract<Inbound, { type: 'text' }>, 'answer'> & {
       /** True if it mentions the bot or is a direct message. */
       readonly isAddressed: boolean
-      /** The author's workspace. */
-      readonly teamId: string | undefined
     })
   | Press
   /** The button of a form was pressed, to open its dialog. */
@@ -190,7 +188,7 @@ function receivedIn(
     type: 'text',
     // A message outside of threads starts one.
     chat: chatOf(channel, thread ?? ts),
-    actor: actorOf(user, posted.user_profile),
+    actor: withTeam(actorOf(user, posted.user_profile), posted.user_team ?? posted.team ?? team),
     text: stripped,
     messageRef: refOf(ts),
     ...(isNamed && { isMention: true as const }),
@@ -200,7 +198,6 @@ function receivedIn(
     ...(posted.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
     isCommand: stripped.startsWith('/'),
     isAddressed: isNamed || posted.channel_type === 'im',
-    teamId: posted.user_team ?? posted.team ?? team,
   }
 }
 
@@ -227,6 +224,11 @@ function actorOf(
   profile: { display_name?: string | undefined; real_name?: string | undefined } | undefined,
 ): Actor {
   return { id, name: profile?.display_name || profile?.real_name || id }
+}
+
+/** Returns the person with their workspace, if that is known. */
+function withTeam(person: Actor, teamID: string | undefined): Actor {
+  return teamID === undefined ? person : { ...person, teamID }
 }
 
 /** Decodes Slack's text: three escaped characters, and people, channels and links in angle brackets. */
@@ -264,7 +266,7 @@ function isCommand(body: unknown): boolean {
 function readCommand(body: unknown, isOwn: (name: string) => boolean): ParsedBody | undefined {
   const { data } = slashCommand.safeParse(body)
   if (!data) return undefined
-  const { command, text, user_id: id, user_name: name, team_id: teamId, channel_id, trigger_id } = data
+  const { command, text, user_id: id, user_name: name, team_id: teamID, channel_id, trigger_id } = data
   if (!isOwn(command.slice(1))) return { id: trigger_id, received: undefined }
   return {
     id: trigger_id,
@@ -272,12 +274,11 @@ function readCommand(body: unknown, isOwn: (name: string) => boolean): ParsedBod
       type: 'text',
       // Slack has no commands in threads and shows no message for them, so there is nothing to reply to.
       chat: chatOf(channel_id, undefined),
-      actor: { id, name: name || id },
+      actor: withTeam({ id, name: name || id }, teamID),
       text: readText(`${command} ${text}`).trim(),
       messageRef: { id: trigger_id },
       isCommand: true,
       isAddressed: true,
-      teamId,
     },
   }
 }

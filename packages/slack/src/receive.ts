@@ -7,7 +7,7 @@ import { answersOf, modalOf } from './form.ts'
 import { appIdOf, type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
 import { escapeAndClip } from './render.ts'
-import type { SlackRecipient } from './stream.ts'
+import { recipientOf, type SlackRecipient } from './stream.ts'
 
 interface ReceiverOptions extends InboundOptions {
   readonly api: SlackApi
@@ -81,10 +81,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
    */
   function acceptAndRecord(received: Received): boolean {
     if (received.type !== 'text') return true
-    const { isAddressed, chat, actor, teamId } = received
+    const { isAddressed, chat, actor } = received
     if (!receivesAll && !isAddressed && !threads.has(chat)) return false
-    if (teamId === undefined) threads.join(chat)
-    else threads.recordAuthor(chat, { userId: actor.id, teamId })
+    const recipient = recipientOf(actor)
+    if (recipient) threads.recordAuthor(chat, recipient)
+    else threads.join(chat)
     return true
   }
 
@@ -103,7 +104,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         text: toMessageText(message),
       })
     if (received.type === 'text') {
-      const { isAddressed: _, teamId: __, ...text } = received
+      const { isAddressed: _, ...text } = received
       const { messageRef } = text
       // A slash command is not a message, and other people don't see it.
       if (!isTs(messageRef.id)) return { ...text, answer: answerFor(text, { send: sendPrivately, isMessage: false }) }

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { MessageRef } from '@reply/sink'
+import type { Actor, MessageRef } from '@reply/sink'
 import { type AppendStream, type EditOptions, PortError, type StreamPiece } from '@reply/sink/channel'
 import type { Task, TypingOptions } from '@reply/sink/internal'
 import {
@@ -20,6 +20,11 @@ export interface SlackRecipient {
   readonly userId: string
   /** The id of the user's workspace: `T…`. */
   readonly teamId: string
+}
+
+/** Returns a message's author as a recipient. Undefined without a workspace, which presses don't tell. */
+export function recipientOf(author: Actor | undefined): SlackRecipient | undefined {
+  return author?.teamID === undefined ? undefined : { userId: author.id, teamId: author.teamID }
 }
 
 interface StreamTarget {

@@ -6,6 +6,7 @@ import { createHandClock } from '@reply/testing'
 import { type FakeSlack, startSlack } from '@reply/testing/slack'
 import { afterEach, expect, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
+import { replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { bridgeChannel } from '../src/bridge.ts'
 import { slackConnection } from '../src/connection.ts'
 import type { SlackApi } from '../src/index.ts'
@@ -256,4 +257,25 @@ test('frames that the client cannot read are reported, and the next message is h
   expect(errors.map(({ message }) => message)).toEqual(
     frames.map(() => "Skipped a frame of Slack's socket that can't be read: TypeError."),
   )
+})
+
+test('a stream in a channel is shown to the author of a message that another process received', async () => {
+  const { slack, connection, received } = await open()
+  const owner = await joined(slack)
+  await owner.connection.stop()
+  await until(() => slack.sockets === 1)
+  slack.say('C1', 'Why?', { mention: true })
+  await until(() => received.length === 1)
+  // As a bridge stores it for the owner of the chat.
+  const stored: unknown = JSON.parse(JSON.stringify(received[0]))
+  const { chat, actor: author, messageRef: replyTo } = stored as Extract<Inbound, { type: 'text' }>
+  const sink = owner.connection.sinkFor({ chat, replyTo, author })
+  const reply = settledWith([text('Because.')])
+  sink.replyStarted?.({ type: 'replyStarted', reply: replyWith([text('Bec', { status: 'open' })]) })
+  await until(() => slack.count('chat.startStream') === 1)
+  sink.replySettled?.({ type: 'replySettled', outcome: 'completed', reply })
+  expect(await sink.settled()).toMatchObject({ undelivered: [], doubtful: 0 })
+  const streams = slack.calls.filter(({ method }) => method === 'chat.startStream')
+  expect(streams).toMatchObject([{ payload: { recipient_user_id: author.id, recipient_team_id: slack.team } }])
+  await connection.stop()
 })

@@ -34,9 +34,8 @@ describe('a message', () => {
         isCommand: true,
         isAddressed: true,
         isMention: true,
-        teamId: 'T2',
         chat: { id: 'C1', kind: 'shared', thread: '1.1' },
-        actor: { id: 'U1', name: 'U1' },
+        actor: { id: 'U1', name: 'U1', teamID: 'T2' },
         messageRef: { id: '1.1', postedAt: 1100 },
       },
     })

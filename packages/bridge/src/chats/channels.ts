@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import type { Chat, LedgerStore, MessageRef, Sink } from '@reply/sink'
+import type { Chat, LedgerStore, MessageRef, Sink, SinkPlace } from '@reply/sink'
 import { type BridgeConnection, type BridgeSinkOptions, type Button, PortError } from '@reply/sink/channel'
 import { type Lease, type Note, type SinkFields, withLease } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
@@ -16,7 +16,7 @@ export interface Channels {
   /** Returns the connection of a channel. Throws for a name that the config doesn't have. */
   connectionOf(name: string): BridgeConnection
   /** Creates a sink in a place, like `BridgeConnection.sinkFor`, whose ledger is stored. */
-  sinkFor(place: ChatPlace, replyTo: MessageRef | undefined, options: BridgeSinkOptions): Sink
+  sinkFor(place: ChatPlace & SinkPlace, options: BridgeSinkOptions): Sink
   /** Returns the settings of a channel's sinks in the config. */
   sinkFields(name: string): SinkFields
   /** Whether the config has that channel. */
@@ -61,8 +61,8 @@ export function createChannels(options: {
   const posting = new Map<string, Promise<unknown>>()
   return {
     connectionOf,
-    sinkFor: ({ channel, chat }, replyTo, sinkOptions) =>
-      connectionOf(channel).sinkFor({ chat, replyTo }, { ...sinkOptions, store: ledgersOf(channel) }),
+    sinkFor: ({ channel, ...at }, sinkOptions) =>
+      connectionOf(channel).sinkFor(at, { ...sinkOptions, store: ledgersOf(channel) }),
     sinkFields,
     has: (name) => connections.has(name),
     tryPost,

@@ -22,6 +22,7 @@ import type { SharedState } from '../state/state.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
+import type { Facts } from './facts.ts'
 import { enqueueInbox, inboxPrefix } from './inbox.ts'
 import type { InboundPress, Intake } from './intake.ts'
 import { isSurelyAddressed, judge } from './judge.ts'
@@ -78,6 +79,7 @@ export function createReceiver(options: {
   readonly intakes: ReadonlyMap<string, Intake>
   /** Called with a shard for which a session may be handed over. Ignores one that this process does not own. */
   readonly onWoken: (shard: string) => void
+  readonly facts: Pick<Facts, 'look' | 'lookAtAll'>
   /** Whether this process may receive, and make calls. */
   readonly lease: Pick<HeldLease, 'whenHeld' | 'isHeld'>
   readonly connections: ReadonlyMap<string, BridgeConnection>
@@ -88,7 +90,7 @@ export function createReceiver(options: {
   readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
 }): Receiver {
-  const { member, router, state, stateOf, shardOf, intakes, onWoken, connections, people, seen } = options
+  const { member, router, state, stateOf, shardOf, intakes, onWoken, facts, connections, people, seen } = options
   const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
   const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
@@ -107,6 +109,7 @@ export function createReceiver(options: {
     stopTimer = clock.after(lookMs, () => {
       start()
       void look()
+      facts.lookAtAll()
     })
   }
 
@@ -127,16 +130,18 @@ export function createReceiver(options: {
     }
   }
 
-  /** Looks at what the hint names: messages or presses of a shard, an answer to a press of this member, or everything. */
+  /** Looks at what the hint names: messages, presses or facts of a shard, an answer to a press of this member, or everything. */
   function onHint(hint: string): void {
     const [kind, name = ''] = hint.split('/')
     if (kind === 'inbox') return void intakes.get(name)?.drain('messages')
     if (kind === 'press') return void intakes.get(name)?.drain('presses')
+    if (kind === 'fact') return facts.look(name)
     if (hint === `answer/${member}`) return forwarder.look()
     if (kind === 'wake') return onWoken(name)
     if (hint !== '') return
     forwarder.look()
     void look()
+    facts.lookAtAll()
   }
 
   /** Receives an action, and emits an event if that is left to a later delivery. */

@@ -47,14 +47,18 @@ function sinkFor(
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
   const { policy, texts: ownTexts } = channels.sinkFields(channel)
-  return channels.sinkFor({ channel, chat }, chat === prompt.chat ? prompt.messageRef : undefined, {
-    policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
-    texts: ownTexts,
-    label: id,
-    keepsText: isClosingReply,
-    mentions: (type) => people.expectedAnswerers(type, channel, prompt),
-    mayAnswer,
-  })
+  const shown = chat === prompt.chat ? { replyTo: prompt.messageRef, author: prompt.actor } : {}
+  return channels.sinkFor(
+    { channel, chat, ...shown },
+    {
+      policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
+      texts: ownTexts,
+      label: id,
+      keepsText: isClosingReply,
+      mentions: (type) => people.expectedAnswerers(type, channel, prompt),
+      mayAnswer,
+    },
+  )
 
   /**
    * Whether an actor may answer an ask: with `approve` any, and with `prompt` the questions of prompts that they wrote or

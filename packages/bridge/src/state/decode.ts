@@ -256,3 +256,10 @@ export function toForwardedPress(text: string): ForwardedPress {
 export function toPressAnswer(text: string): PressAnswer {
   return pressAnswer.parse(JSON.parse(text)) as PressAnswer
 }
+
+const sharedFact = z.object({ channel: z.string(), fact: z.unknown() })
+
+/** Parses a fact that a member shared, see `Facts`. Throws if the text isn't one. The channel checks the fact itself. */
+export function toSharedFact(text: string): z.infer<typeof sharedFact> {
+  return sharedFact.parse(JSON.parse(text))
+}

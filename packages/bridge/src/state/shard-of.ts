@@ -28,6 +28,7 @@ const shardedKinds: ReadonlySet<string> = new Set([
   'unknown',
   'wake',
   'press',
+  'fact',
   'alone',
   'inbox',
   'prompts',

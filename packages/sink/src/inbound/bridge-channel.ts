@@ -60,6 +60,13 @@ export interface ChannelHost {
    * you store for the id `from` to the id `to`.
    */
   readonly onMoved?: ((move: { readonly from: string; readonly to: string }) => Promise<void>) | undefined
+  /**
+   * Passes a fact about chats, as JSON, to `BridgeConnection.learn` of the processes that work in these chats, unless this one
+   * works in all of them. Call it with what only the process that received a webhook knows, for example that a message was
+   * delivered. Resolves once the fact is stored for them. If that is not done soon, rejects with a `NotTakenError`: don't
+   * acknowledge the webhook then. Default: there is only one process.
+   */
+  readonly share?: ((chats: readonly Chat[], fact: unknown) => Promise<void>) | undefined
   /** Stores what the chats show, unless a sink has a store of its own. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** The source of all times and timers. */
@@ -130,6 +137,11 @@ export interface BridgeConnection {
   readonly budgets: Readonly<Record<string, SharedBudget>>
   /** The platform never redelivers, so an action waits until the host can handle it. Default: the platform redelivers. */
   readonly deliversOnce?: true | undefined
+  /**
+   * Records a fact that another process passed to `ChannelHost.share`. It may be unreadable, late, or given more than once. Absent
+   * if the connection shares none.
+   */
+  readonly learn?: ((fact: unknown) => void) | undefined
   /** Handles the platform's webhook requests. Absent unless the config defines a webhook. */
   readonly webhook?: ConnectionWebhook | undefined
 }

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '@reply/core'
 import { safeOnError } from '@reply/core/internal'
 import type { LedgerStore } from '../ledger/ledger.ts'
+import type { Actor } from '../port/actor.ts'
 import type { Chat, MessageRef } from '../port/port.ts'
 import type { ChannelSinkOptions } from '../sink.ts'
 import type { Inbound } from './inbound.ts'
@@ -54,6 +55,8 @@ export interface SinkPlace {
   readonly chat: Chat
   /** The message to reply to. Default: none. */
   readonly replyTo?: MessageRef | undefined
+  /** Who wrote that message. Slack shows a stream in a channel to one person. Default: the last author that is known. */
+  readonly author?: Actor | undefined
 }
 
 /** A place with the people who may answer there. */
@@ -67,8 +70,8 @@ interface BoundPlace extends SinkPlace {
  * answer asks, and none may if the actor is anonymous.
  */
 export function placeOf(at: SinkPlace | Inbound): BoundPlace {
-  if (!('type' in at)) return { chat: at.chat, replyTo: at.replyTo }
+  if (!('type' in at)) return { chat: at.chat, replyTo: at.replyTo, author: at.author }
   // A press belongs to a message of the bot, and Stop to no message, so the answer replies to neither.
   const replyTo = at.type === 'text' ? at.messageRef : undefined
-  return { chat: at.chat, replyTo, answerers: at.actor.isAnonymous ? [] : [at.actor.id] }
+  return { chat: at.chat, replyTo, author: at.actor, answerers: at.actor.isAnonymous ? [] : [at.actor.id] }
 }

@@ -4,6 +4,8 @@ export interface Actor {
   readonly id: string
   /** The display name. People choose it, so it proves nothing. */
   readonly name: string
+  /** The id of the person's workspace. Only on Slack, with messages. */
+  readonly teamID?: string | undefined
   /** A chat posted it rather than a known person: a channel, or an anonymous administrator. It can't answer asks. */
   readonly isAnonymous?: true | undefined
 }

@@ -28,7 +28,7 @@ import { cureOf, toCloudPortError, WhatsAppError } from '../error.ts'
 import { cloudLimits, maxWebhookBytes, textLength } from '../limits.ts'
 import { escapeWhatsApp, renderWhatsApp } from '../render.ts'
 import type { CloudClient } from './api.ts'
-import { type CloudEvent, type CloudReceived, parseWebhook } from './inbound.ts'
+import { type CloudEvent, type CloudFact, type CloudReceived, parseWebhook } from './inbound.ts'
 import { createCloudPort, recipientOf } from './port.ts'
 import { sharedReports } from './reports.ts'
 
@@ -97,12 +97,20 @@ export interface WhatsAppChannel extends WebhookRoutes {
 
 /** Creates a channel for one number on Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
+  return createCloudChannel(options)
+}
+
+/** Tells other processes a fact. Resolves with false if its webhook must be redelivered. Never rejects. */
+type ShareFact = (fact: CloudFact) => Promise<boolean>
+
+/** Like `whatsappChannel`. With `share`, other processes work with the number, too. */
+export function createCloudChannel(options: WhatsAppChannelOptions, share?: ShareFact): WhatsAppChannel {
   const { client, appSecret, verifyToken, maxAgeMs = 86_400_000, maxBytes = maxWebhookBytes } = options
   const inbound = inboundOptionsOf(options)
   const { onError, clock } = inbound
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)
-  const receive = createCloudReceiver(client, maxAgeMs, inbound)
+  const receive = createCloudReceiver(client, maxAgeMs, inbound, share)
   const requests = createOpenTasks()
   let isStopped = false
   const isVerifyToken = secretComparer(verifyToken)
@@ -211,7 +219,12 @@ const windowMs = 86_400_000
 const pressMs = 86_400_000
 
 /** Returns a function that passes events to the host once. It resolves with false if Meta must redeliver one. */
-function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptions: InboundOptions): ReceiveCloud {
+function createCloudReceiver(
+  client: CloudClient,
+  maxAgeMs: number,
+  inboundOptions: InboundOptions,
+  share: ShareFact | undefined,
+): ReceiveCloud {
   const { onError, clock } = inboundOptions
   const reports = sharedReports(client)
   reports.startListening()
@@ -232,14 +245,22 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
    */
   async function handleEvent(event: CloudEvent): Promise<boolean> {
     if (event.type !== 'message') {
-      if (event.type === 'status') reports.recordStatus(event.status)
+      if (event.type === 'status') {
+        if (share && reports.isNews(event.status) && !(await share(event))) return false
+        reports.recordStatus(event.status)
+      }
       reportFailure(event)
       return true
     }
     const { id, at, people, received } = event
     const ageMs = wallTime(clock) - at
     // Also a sticker that the channel ignores.
-    if (ageMs < windowMs) for (const person of people) reports.openChat(person, at)
+    if (ageMs < windowMs) {
+      const textID = received?.type === 'text' ? id : undefined
+      // First, so that a process that gets the message from this one knows that the chat is open.
+      if (share && people.length > 0 && !(await share({ type: 'wrote', people, at, textID }))) return false
+      for (const person of people) reports.openChat(person, at)
+    }
     if (received && ageMs > maxAgeMs) {
       const what = `Skipped a message from ${received.actor.id} that arrived ${ageMs} ms late.`
       onError(new WhatsAppError('stale', what))

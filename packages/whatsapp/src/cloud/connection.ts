@@ -1,5 +1,5 @@
 import { systemClock } from '@reply/core'
-import type { InboundFile } from '@reply/sink'
+import type { Chat, InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
@@ -16,10 +16,11 @@ import { CloudError, toCloudPortError, WhatsAppError } from '../error.ts'
 import { cloudLimits, maxWebhookBytes } from '../limits.ts'
 import { renderWhatsApp } from '../render.ts'
 import { createCloudClient, defaultApiUrl, readResponse } from './api.ts'
-import { whatsappChannel } from './channel.ts'
+import { createCloudChannel } from './channel.ts'
 import type { CloudConfig } from './config.ts'
-import { toDisplayNumber, toMediaPlace } from './inbound.ts'
+import { type CloudFact, toCloudFact, toDisplayNumber, toMediaPlace } from './inbound.ts'
 import { createCloudPort } from './port.ts'
+import { sharedReports } from './reports.ts'
 
 /** How many chats to keep the newest message of. Typing marks that message as read. */
 const mostChats = 1000
@@ -31,27 +32,37 @@ export async function checkCloud(config: CloudConfig, host: Pick<ChannelHost, 's
 
 /** Connects a number on the Cloud API to a bridge. It has no groups, no mentions and no edits. */
 export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConnection {
-  const { clock, onInbound, onError } = host
+  const { clock, onInbound, onError, share } = host
   const graph = createGraph(config, host)
   const { token, apiUrl } = graph
   const { phoneNumberId } = config
   const client = createCloudClient({ token, phoneNumberId, apiUrl })
+  const reports = sharedReports(client)
   const newest = createRecent<string>(mostChats)
   const appSecret = host.secret(config.appSecret)
   const verifyToken = host.secret(config.verifyToken)
   const createChannel = () =>
-    whatsappChannel({
-      client,
-      appSecret,
-      verifyToken,
-      onError,
-      clock,
-      onlyFiles: true,
-      onInbound: (inbound, id) => {
-        if (inbound.type === 'text') newest.set(inbound.chat.id, inbound.messageRef.id)
-        return onInbound(inbound, id)
+    createCloudChannel(
+      {
+        client,
+        appSecret,
+        verifyToken,
+        onError,
+        clock,
+        onlyFiles: true,
+        onInbound: (inbound, id) => {
+          if (inbound.type === 'text') newest.set(inbound.chat.id, inbound.messageRef.id)
+          return onInbound(inbound, id)
+        },
       },
-    })
+      // The host has reported why it failed.
+      share &&
+        (async (fact) =>
+          await share(chatsOf(fact), fact).then(
+            () => true,
+            () => false,
+          )),
+    )
   const sinks = createChannel()
   /** Undefined while stopped. Meta's requests then get a 503, so Meta redelivers them. */
   let channel: ReturnType<typeof createChannel> | undefined
@@ -86,12 +97,29 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
     posts: 'anywhere',
     sinkFor: (at, options) => sinks.sinkFor(at, sinkOptionsOf(config, host, options)),
     download: graph.download,
+    learn,
     webhook: {
       refuse: (head) => (channel ? channel.refuse(head) : { status: 503 }),
       take: async (request) => (channel ? await channel.webhook(request) : { status: 503 }),
       maxBytes: maxWebhookBytes,
     },
   }
+
+  /** Records a status or the time of a message that another process received. */
+  function learn(value: unknown): void {
+    const fact = toCloudFact(value)
+    if (!fact) return onError(new WhatsAppError('malformed', "Skipped a fact of another process that can't be read."))
+    if (fact.type === 'status') return reports.recordStatus(fact.status)
+    for (const person of fact.people) reports.openChat(person, fact.at)
+    const [chat] = fact.people
+    if (chat !== undefined && fact.textID !== undefined) newest.set(chat, fact.textID)
+  }
+}
+
+/** Returns the chats that a fact may be about: their id is the person's number or business-scoped id. */
+function chatsOf(fact: CloudFact): readonly Chat[] {
+  const { people } = fact.type === 'status' ? fact.status : fact
+  return people.map((id) => ({ id, kind: 'private' }))
 }
 
 /** Reads from Meta's Graph API, for everything that `CloudClient` has no call for. */

@@ -265,3 +265,29 @@ export function toRefusal(value: unknown): CloudRefusal | undefined {
   const { data } = refusal.safeParse(value)
   return data && { message: data.error.message, code: data.error.code, details: data.error.error_data?.details }
 }
+
+const factStatus = z.object({
+  ref: z.object({ id: z.string(), postedAt: z.number().optional() }),
+  key: z.string().optional(),
+  people: z.readonly(z.array(z.string())),
+  failure: z.object({ code: z.number(), text: z.string() }).optional(),
+})
+
+const fact = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('status'), status: factStatus }),
+  z.object({
+    type: z.literal('wrote'),
+    people: z.readonly(z.array(z.string())),
+    at: z.number(),
+    /** The message's id, if it is a text. */
+    textID: z.string().optional(),
+  }),
+])
+
+/** What a webhook tells of a number's chats: the status of a post, or when a person wrote. Processes share it as JSON. */
+export type CloudFact = z.infer<typeof fact>
+
+/** Reads a fact of another process. Undefined for anything else. */
+export function toCloudFact(value: unknown): CloudFact | undefined {
+  return fact.safeParse(value).data
+}

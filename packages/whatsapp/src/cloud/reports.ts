@@ -10,11 +10,11 @@ import type { CloudClient } from './api.ts'
 export interface CloudStatus {
   readonly ref: MessageRef
   /** The `biz_opaque_callback_data` that the message was posted with. Absent for messages without it. */
-  readonly key: string | undefined
+  readonly key?: string | undefined
   /** Ids of the person that it was written to. */
   readonly people: readonly string[]
   /** Why it was not delivered. Absent if it was sent, delivered or read. */
-  readonly failure: { readonly code: number; readonly text: string } | undefined
+  readonly failure?: { readonly code: number; readonly text: string } | undefined
 }
 
 /**
@@ -26,6 +26,8 @@ interface CloudReports {
   startListening(): void
   /** Whether a channel receives the webhooks. Without one, nothing would report that a chat is open again. */
   isListening(): boolean
+  /** Whether `recordStatus` would change what is known of a post or a chat. */
+  isNews(status: CloudStatus): boolean
   /** Records a status, and closes the chat if it failed because of the 24 h. */
   recordStatus(status: CloudStatus): void
   /** Opens a chat: the person wrote at that time, in ms since the epoch, less than 24 h ago. */
@@ -84,6 +86,7 @@ function createReports(): CloudReports {
       isListening = true
     },
     isListening: () => isListening,
+    isNews: (status) => status.failure?.code === windowCode || changesPost(status),
     recordStatus,
     openChat: (person, at) => setWindow(person, { isClosed: false, since: at }),
     closeChat,
@@ -98,14 +101,16 @@ function createReports(): CloudReports {
   function recordStatus({ ref, key, people, failure }: CloudStatus): void {
     hasStatuses = true
     if (failure?.code === windowCode) for (const person of people) closeChat(person, ref.postedAt ?? 0)
-    if (key !== undefined) {
-      const before = posts.get(key) ?? new Map<string, PostReport>()
-      const earlier = before.get(ref.id)
-      // Statuses arrive in any order.
-      if (earlier === undefined || earlier.type === 'there')
-        posts.set(key, new Map([...before, [ref.id, reportOf(ref, failure)]]))
-    }
+    if (key !== undefined && changesPost({ ref, key, failure }))
+      posts.set(key, new Map([...(posts.get(key) ?? []), [ref.id, reportOf(ref, failure)]]))
     notifyListeners()
+  }
+
+  /** Whether a status is the first one of its message, or says that it failed. Statuses arrive in any order. */
+  function changesPost({ ref, key, failure }: Pick<CloudStatus, 'ref' | 'key' | 'failure'>): boolean {
+    if (key === undefined) return false
+    const earlier = posts.get(key)?.get(ref.id)
+    return earlier === undefined || (earlier.type === 'there' && failure !== undefined)
   }
 
   /**

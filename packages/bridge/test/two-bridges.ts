@@ -225,7 +225,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     const areReady = (): boolean => {
       const isReady = (one: Process): boolean =>
         one.owned() > 0
-          ? one.said().includes('Listening')
+          ? /Listening on|Ready\. Other processes listen/.test(one.said())
           : engine === 'sqlite' && one.said().includes('Waiting for it to exit')
       return alive.every(isReady) && alive.reduce((sum, one) => sum + one.owned(), 0) === shardCount
     }

@@ -38,8 +38,10 @@ export interface ActiveRun {
   onShown(): void
   /** Aborts the run for a person. Rejects with `not-stopped` if the server does not confirm it. */
   cancel(): Promise<void>
-  /** Resolves when the prompt was posted or found after a restart, or when that failed. Never rejects. */
+  /** Resolves when the prompt is about to be posted or was found after a restart, or when that failed. Never rejects. */
   readonly found: Promise<void>
+  /** Resolves when the server has the prompt, or when the run has ended. Never rejects. */
+  readonly accepted: Promise<void>
   /** Resolves when its own place shows the whole answer, at the latest when `ended` does. Never rejects. */
   readonly delivered: Promise<void>
   /** Resolves when the run has ended, all places show it, and its end is stored. Never rejects. */

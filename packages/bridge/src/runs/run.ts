@@ -18,6 +18,7 @@ import { withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
 import { writeUnknownRun } from '../failed/failure-rows.ts'
+import { takenOverError } from '../members/membership.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
 import { type Execution, statusOf } from '../state/execution.ts'
@@ -77,6 +78,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   /** The session was deleted, so a new one runs the prompt. */
   let isRenewed = false
   const found = withResolvers<void>()
+  const accepted = withResolvers<void>()
   const canceled = withResolvers<void>()
   const delivered = withResolvers<void>()
   /** The prompt joined a reply that another run already shows. */
@@ -92,6 +94,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     onShown: events.onShown,
     cancel,
     found: found.promise,
+    accepted: accepted.promise,
     delivered: delivered.promise,
     ended,
   }
@@ -108,6 +111,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       if (!isStopping() && !isTakenOver(error)) await endFailed(error).catch(onError)
     } finally {
       found.resolve()
+      accepted.resolve()
       delivered.resolve()
       unfollow()
     }
@@ -217,6 +221,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     // If the prompt joined a run, the sink of that run shows the reply.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
+      accepted.resolve()
       isShownElsewhere = isJoined(reply) && (execution.isSteer === true || host.isShown(reply))
       return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, events.observer])
     }
@@ -248,6 +253,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (!people.allMay(prompt, 'prompt') || (!isGuardRequired && mustBeGuarded())) throw new Error(texts.rightGone)
     const { sessionID, directory } = posted
     await requireSafe(server, directory)
+    // Otherwise the next process would have to look for it on the server, although it was not sent.
+    if (isStopping()) throw takenOverError()
     onSession(sessionID)
     // A run must not fail because the store does for a while.
     const now = await state.withRetries(() => routes.routeOf(prompt))

@@ -354,6 +354,7 @@ export async function beginUnpromptedRun(
     onShown: events.onShown,
     cancel,
     found: Promise.resolve(),
+    accepted: Promise.resolve(),
     delivered: delivered.promise,
     ended: deliverReply()
       .catch(onError)

@@ -173,7 +173,9 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     sweep: async () => void (await Promise.all([failed.emitCounts(), backlog.removeExpired()])),
     stop,
     whenPosted: async () =>
-      void (await Promise.all(runs.all().map((run) => (run.execution().phase === 'posting' ? run.found : undefined)))),
+      void (await Promise.all(
+        runs.all().map((run) => (run.execution().phase === 'posting' ? run.accepted : undefined)),
+      )),
     undoTries: async () =>
       await tries.giveBack([...runner.undoTries(), ...(await backlog.undoTries()), ...intake.undoTries()]),
   }

@@ -61,7 +61,7 @@ test('a chat that answers nothing is told by the next process, once it answers',
   telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 8 })
   telegram.say(1, 'one')
   await passes(() => chats.errors.some((error) => 'type' in error && error.type === 'delivery'))
-  await chats.stop()
+  await open.stop()
   expect(notices(open)).toEqual([])
   await chats.start({ clock })
   await passes(() => notices(open).length > 0)
@@ -161,7 +161,7 @@ test('a prompt that may have run before a restart counts as failed until its per
   const { telegram, chats, clock, heard, said, passes } = open
   telegram.say(1, 'one')
   await passes(() => heard.length > 0)
-  await chats.stop()
+  await open.stop()
   await chats.start({ clock, observers })
   await passes(() => said(1).some((text) => text.endsWith('Run it again?')))
   await passes(() => prompts().length > 0)

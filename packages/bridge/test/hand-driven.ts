@@ -17,6 +17,8 @@ export interface HandDriven {
   said(chat: number): readonly string[]
   /** Lets time pass until it is so, for two minutes at most. Resolves with how much did, in ms. */
   passes(isSo: () => boolean): Promise<number>
+  /** Stops the bridge, which waits a moment for posts that the platform does not confirm. */
+  stop(): Promise<void>
 }
 
 export async function startHandDriven(
@@ -44,8 +46,16 @@ export async function startHandDriven(
   const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: () => changed(agent.connectTo()) })
   await chats.start({ ...options, clock })
   return {
-    ...{ telegram, chats, clock, heard: agent.heard, passes },
+    ...{ telegram, chats, clock, heard: agent.heard, passes, stop },
     said: (chat) => telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : [])),
+  }
+
+  async function stop(): Promise<void> {
+    let isStopped = false
+    void chats.stop().then(() => {
+      isStopped = true
+    })
+    await passes(() => isStopped)
   }
 
   async function passes(isSo: () => boolean): Promise<number> {

@@ -20,7 +20,7 @@ test('a run that failed while its chat did not answer is told by the next proces
   telegram.inject({ type: 'stall', chatId: 1, method: post })
   telegram.say(1, 'one')
   await passes(() => telegram.calls.some(({ method }) => post.test(method)))
-  await chats.stop()
+  await open.stop()
   await chats.start({ clock })
   await passes(() => said(1).length > 0)
   telegram.say(1, '/resend')
@@ -44,7 +44,7 @@ test('a prompt that waited and is not run is told by the next process, if its ch
   const before = telegram.calls.filter(({ method }) => post.test(method)).length
   end()
   await passes(() => telegram.calls.filter(({ method }) => post.test(method)).length === before + 2)
-  await chats.stop()
+  await open.stop()
   await chats.start({ clock })
   await passes(() => said(1).some((text) => text.includes('may be missing here')))
   telegram.say(1, '/resend')

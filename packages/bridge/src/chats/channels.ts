@@ -33,6 +33,8 @@ export interface Channels {
   edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>
   /** Whether one of the bridge's own messages has a button with that data. Waits up to 8 s for an unconfirmed post. */
   hasButton(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
+  /** Resolves when no message is being posted or edited: what the next owner must know of it is then stored. */
+  idle(): Promise<void>
   /** Shows the typing indicator, under the lease. Does not wait, and ignores errors. */
   showTyping(place: ChatPlace): void
 }
@@ -59,6 +61,8 @@ export function createChannels(options: {
   const ownButtons = createOwnButtons(state)
   /** By chat: the last post with buttons, until its buttons are stored. */
   const posting = new Map<string, Promise<unknown>>()
+  /** The posts and edits that are in progress. */
+  const calls = new Set<Promise<unknown>>()
   return {
     connectionOf,
     sinkFor: ({ channel, ...at }, sinkOptions) =>
@@ -66,9 +70,10 @@ export function createChannels(options: {
     sinkFields,
     has: (name) => connections.has(name),
     tryPost,
-    post,
-    edit,
+    post: async (...message) => await counted(post(...message)),
+    edit: async (...message) => await counted(edit(...message)),
     hasButton,
+    idle: async () => void (await Promise.allSettled(calls)),
     showTyping,
   }
 
@@ -79,10 +84,20 @@ export function createChannels(options: {
     throw new BridgeError('channel', `There is no channel "${name}". Channels: ${[...connections.keys()].join(', ')}.`)
   }
 
+  /** Counts a post or edit as one in progress. Resolves and rejects as it does. */
+  async function counted<Result>(call: Promise<Result>): Promise<Result> {
+    calls.add(call)
+    try {
+      return await call
+    } finally {
+      calls.delete(call)
+    }
+  }
+
   /** Posts a message like `post`. If that fails, reports the error to `onError` and resolves with an empty list. */
   async function tryPost(...message: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
     try {
-      return await post(...message)
+      return await counted(post(...message))
     } catch (error) {
       onError(toError(error))
       return []

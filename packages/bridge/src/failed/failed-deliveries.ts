@@ -53,6 +53,8 @@ export interface FailedDeliveries {
   emitCounts(): Promise<void>
   /** Stops all reports. The next process continues them. */
   stop(): void
+  /** Resolves when no pending text is being posted: each is then stored as posted or as failed. */
+  idle(): Promise<void>
 }
 
 /** How many failures need a person, by their type. */
@@ -83,6 +85,8 @@ export function createFailedDeliveries(options: {
   const requested = new Set<string>()
   /** Keys of texts that are being posted, so they have not failed yet. */
   const posting = new Set<string>()
+  /** The posts of pending texts that are in progress. */
+  const posts = new Set<Promise<void>>()
   let lastCounts = ''
   let isStopped = false
   return {
@@ -98,6 +102,7 @@ export function createFailedDeliveries(options: {
     restoreReports,
     emitCounts,
     stop,
+    idle: async () => void (await Promise.allSettled(posts)),
   }
 
   /**
@@ -132,7 +137,16 @@ export function createFailedDeliveries(options: {
    * Posts a pending text, then calls `onPosted` with the write that removes it. A failed post is stored and reported. Rejects
    * if the bridge is stopping or was taken over, or as `onPosted` does. Until it is posted, it does not count as failed.
    */
-  async function postPending(...[pending, note, onPosted]: Parameters<FailedDeliveries['postPending']>): Promise<void> {
+  async function postPending(...given: Parameters<FailedDeliveries['postPending']>): Promise<void> {
+    const post = postAndStore(...given)
+    posts.add(post)
+    await post.finally(() => posts.delete(post))
+  }
+
+  /** Does what `postPending` does. */
+  async function postAndStore(
+    ...[pending, note, onPosted]: Parameters<FailedDeliveries['postPending']>
+  ): Promise<void> {
     const key = failureKey(pending)
     posting.add(key)
     try {

@@ -89,6 +89,8 @@ export function createTries({
   /** The row that was handled alone when the last process ended. */
   let suspect: string | undefined
   let isAnyAlone = false
+  /** The commits in progress that say that a row is handled alone. */
+  const beginnings = new Set<Promise<boolean>>()
   let isStopped = false
   return { load, next, isAlone, make, putAside, giveBack }
 
@@ -127,8 +129,7 @@ export function createTries({
     turns.last = turn.promise
     try {
       await before
-      if (isStopped || !(await commit([...writes, { type: 'put', key: aloneKey, value: key }]))) return
-      isAnyAlone = true
+      if (isStopped || !(await beginAlone([...writes, { type: 'put', key: aloneKey, value: key }]))) return
       const handled = handle()
       await waitAtMost(Promise.allSettled([handled]), aloneMs, clock)
       isAnyAlone = false
@@ -138,6 +139,18 @@ export function createTries({
     } finally {
       turn.resolve()
     }
+  }
+
+  /** Commits that a row is handled alone. Takes that back and resolves with false if this process stops meanwhile. */
+  async function beginAlone(writes: readonly Write[]): Promise<boolean> {
+    const begun = (async () => {
+      if (!(await commit(writes))) return false
+      isAnyAlone = !isStopped
+      if (!isAnyAlone) await commit([removeAlone])
+      return isAnyAlone
+    })()
+    beginnings.add(begun)
+    return await begun.finally(() => beginnings.delete(begun))
   }
 
   /** Moves the rows to the failures, reports them, and posts the text in their chat without waiting for that. */
@@ -169,6 +182,7 @@ export function createTries({
   /** Commits each group, and removes the name of a row that is handled alone. */
   async function giveBack(groups: Parameters<Tries['giveBack']>[0]): Promise<void> {
     isStopped = true
+    await Promise.allSettled(beginnings)
     const alone: readonly Write[] = isAnyAlone ? [removeAlone] : []
     for (const writes of [alone, ...groups]) {
       try {

@@ -32,8 +32,13 @@ export interface OwnedShards {
   handOver(mostMs: number): Promise<void>
 }
 
-/** How long a shard may take to stop before its lease is released, in ms. */
-const stopMs = 1500
+/**
+ * How long a shard may take to stop before its lease is released, in ms. Most need a few. A post that the platform has not
+ * confirmed by then is in doubt.
+ */
+const stopMs = 5000
+/** How long the shards may take that are left when the time of a handover is over, in ms. */
+const leftMs = 1500
 /** How long a shard waits at most for prompts that are being posted before its lease is released, in ms. */
 const postedMs = 1000
 /** How long stopping waits at most until a lease is released, in ms. It then expires by itself. */
@@ -243,6 +248,6 @@ export function createOwnedShards({
       mostMs,
       clock,
     )
-    await stopAll(stopMs)
+    await stopAll(leftMs)
   }
 }

@@ -91,6 +91,8 @@ export interface Shard {
   undoTries(): Promise<void>
 }
 
+/** How long stopping waits for messages of the bridge that are being posted, in ms. They may wait for the budget of their chat. */
+const notesMs = 2000
 /** How many sessions that were handed over a shard watches. */
 const mostWoken = 20
 
@@ -245,7 +247,9 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     backlog.stop()
     asks.stop()
     failed.stop()
-    for (const step of [runner.stop, intake.idle])
+    const whenPosted = async (): Promise<void> =>
+      await waitAtMost(Promise.all([channels.idle(), failed.idle()]), notesMs, clock)
+    for (const step of [runner.stop, intake.idle, whenPosted])
       await waitAtMost(step().catch(onError), Math.max(0, until - clock.now()), clock)
   }
 }

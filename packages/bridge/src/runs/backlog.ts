@@ -100,7 +100,11 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
       key,
       clock.after(gatherMs, () => {
         void state
-          .withRetries(() => decide(place, () => decisionTimers.delete(key)))
+          .withRetries(async () => {
+            // On a busy machine, messages that arrived with these may not be handled yet.
+            if ((await state.queue(`inbox/${key}`)).length > 0) return scheduleDecision(place)
+            await decide(place, () => decisionTimers.delete(key))
+          })
           .catch((error) => {
             decisionTimers.delete(key)
             onError(error)

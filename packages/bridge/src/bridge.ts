@@ -278,7 +278,8 @@ export function createBridge(options: BridgeOptions): Bridge {
    * alone while the rows have another layout.
    */
   async function request(): Promise<Omit<BeatRequest, 'member' | 'forMs'>> {
-    const stored = hasLayout ? layout : await state.read(layoutKey)
+    // Not by `state`, which would retry: a beat that fails tells why this process can't join.
+    const stored = hasLayout ? layout : await store.read(layoutKey)
     hasLayout = stored === layout
     hasOtherLayout = !hasLayout && stored !== undefined
     if (!hasLayout) return { layout, isAlone: true, wants: { [stateLeaseName]: [stateLeaseName] }, budgets: {} }

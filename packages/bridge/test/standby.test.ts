@@ -44,6 +44,10 @@ test('a bridge on standby that could not take over is stalled, until it could', 
   const second = await open({
     store: (store) => ({
       ...store,
+      read: async (key) => {
+        if (database.isDown) throw new StoreError('busy', "PostgreSQL can't be reached.")
+        return await store.read(key)
+      },
       beat: async (request) => {
         if (database.isDown) throw new StoreError('busy', "PostgreSQL can't be reached.")
         return await store.beat(request)

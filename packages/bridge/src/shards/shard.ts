@@ -247,9 +247,9 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     backlog.stop()
     asks.stop()
     failed.stop()
-    const whenPosted = async (): Promise<void> =>
+    const whenNotesPosted = async (): Promise<void> =>
       await waitAtMost(Promise.all([channels.idle(), failed.idle()]), notesMs, clock)
-    for (const step of [runner.stop, intake.idle, whenPosted])
+    for (const step of [runner.stop, intake.idle, whenNotesPosted])
       await waitAtMost(step().catch(onError), Math.max(0, until - clock.now()), clock)
   }
 }

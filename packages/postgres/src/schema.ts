@@ -47,7 +47,9 @@ CREATE TABLE ${schema}.shares (
   expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, PRIMARY KEY (budget, member)
 ) WITH (fillfactor = 50);
 
-CREATE TABLE ${schema}.freezes (budget text PRIMARY KEY, until timestamptz NOT NULL);
+CREATE TABLE ${schema}.freezes (
+  budget text PRIMARY KEY, since timestamptz NOT NULL, until timestamptz NOT NULL
+);
 
 -- The last batch of each store: its number, and the result of each of its commits.
 CREATE TABLE ${schema}.writers (
@@ -177,6 +179,12 @@ END $$;
 -- Whether a time of expiry counts: it has not passed, and is not so far ahead that the clock must have been set back.
 CREATE FUNCTION ${schema}.is_valid_until(at timestamptz, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT at > now AND at <= now + interval '60000 ms'
+$$;
+
+-- Whether a freeze counts: it has not ended, and began not so far ahead that the clock must have been set back since.
+CREATE FUNCTION ${schema}.is_frozen_at(since timestamptz, until timestamptz, now timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT until > now AND since <= now + interval '60000 ms'
 $$;
 
 -- Returns why a member is refused. Null if it is admitted.
@@ -371,7 +379,7 @@ BEGIN
   IF is_locked THEN
     PERFORM ${schema}.give_back_share(s.budget, of_member, s.reserved, now) FROM ${schema}.shares AS s
       WHERE s.member = of_member AND s.budget <> ALL (ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)));
-    DELETE FROM ${schema}.freezes AS f WHERE f.until <= now;
+    DELETE FROM ${schema}.freezes AS f WHERE NOT ${schema}.is_frozen_at(f.since, f.until, now);
   END IF;
   FOR b IN
     SELECT * FROM json_to_recordset(budgets)
@@ -388,11 +396,13 @@ BEGIN
         RETURNING share INTO part;
     END IF;
     IF b.freeze_ms > 0 THEN
-      INSERT INTO ${schema}.freezes AS f VALUES (b.b, now + b.freeze_ms * interval '1 ms')
-        ON CONFLICT (budget) DO UPDATE SET until = excluded.until WHERE f.until < excluded.until;
+      INSERT INTO ${schema}.freezes AS f VALUES (b.b, now, now + b.freeze_ms * interval '1 ms')
+        ON CONFLICT (budget) DO UPDATE SET since = now, until = excluded.until
+          WHERE f.until < excluded.until OR NOT ${schema}.is_frozen_at(f.since, f.until, now);
       IF FOUND THEN PERFORM ${schema}.send_hint('frozen'); END IF;
     END IF;
-    SELECT f.until INTO frozen_until FROM ${schema}.freezes AS f WHERE f.budget = b.b;
+    SELECT f.until INTO frozen_until FROM ${schema}.freezes AS f
+      WHERE f.budget = b.b AND ${schema}.is_frozen_at(f.since, f.until, now);
     parts := parts || json_build_object(
       'b', b.b, 'share', coalesce(part, 0),
       'frozen', greatest(0, extract(epoch FROM coalesce(frozen_until, now) - now) * 1000)

@@ -158,6 +158,21 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     expect(await beatForLease(one, 'one')).toMatchObject({ holder: 'one', fence: 4 })
   })
 
+  test('of frozen budgets: a freeze ends if the clock was set back by more than a minute, and lasts longer if by less', async () => {
+    const store = await open()
+    const frozenForMs = async (freezeForMs?: number): Promise<number | undefined> => {
+      const bot = { total: 25, windowMs: 1000, demand: 1, used: 0, freezeForMs }
+      const beat = await store.beat({ member: 'one', forMs: 1000, layout: '1', wants: {}, budgets: { bot } })
+      return beat.type === 'admitted' ? beat.budgets.bot?.frozenForMs : undefined
+    }
+    expect(await frozenForMs(9000)).toBe(9000)
+    await pass(-30_000)
+    expect(await frozenForMs()).toBe(39_000)
+    await pass(-2 * minuteMs)
+    expect(await frozenForMs()).toBe(0)
+    expect(await frozenForMs(2000)).toBe(2000)
+  })
+
   test('expire when the clock is set forward, and so do values', async () => {
     const store = await open()
     await (await open()).commit([])

@@ -269,7 +269,7 @@ describe('a pause of the client', () => {
 
 test('typing counts where the platform counts it, and leaves half of the budget', async () => {
   const { clock, of, waits } = setUp(limitsWith(10, { countsTyping: true }))
-  const typing = Array.from({ length: 5 }, () => of('chat').startTyping())
+  const typing = Array.from({ length: 5 }, (_, chat) => of(`chat ${chat}`).startTyping())
   expect(of('chat').typingReadyAt()).toBeGreaterThan(clock.now())
   for (const endCall of typing) endCall()
   expect([of('chat').typingReadyAt() - clock.now(), waits()]).toEqual([1000, 0])

@@ -108,6 +108,21 @@ describe('typing', () => {
     expect(scene.fake.isTyping()).toBe(false)
   })
 
+  test('is sent 3 times at once and then every 2 s at most, whatever asks for it', async () => {
+    const clock = createHandClock(beginning)
+    const fake = createFake({ clock })
+    const pace = createPacer({ clock }).chat({ id: 'chat' }, fake.port.limits)
+    const sentAt: number[] = []
+    for (let tick = 0; tick < 100; tick++) {
+      if (pace.typingReadyAt() <= clock.now()) {
+        sentAt.push(clock.now() - beginning)
+        pace.startTyping()()
+      }
+      await clock.advance(100, rest)
+    }
+    expect(sentAt).toEqual([0, 100, 200, 2000, 4000, 6000, 8000])
+  })
+
   test('is renewed right after each message, once for all replies of the chat', async () => {
     const clock = createHandClock(beginning)
     const pacer = createPacer({ clock })

@@ -1,4 +1,4 @@
-import { isValidUntil, leaseAfter, type StoredLease } from './lease-rules.ts'
+import { clockStepMs, isValidUntil, leaseAfter, type StoredLease } from './lease-rules.ts'
 import type { Beat, BeatRequest, BudgetRequest, UsedCalls } from './store.ts'
 
 /** A member as an engine stores it. */
@@ -28,7 +28,9 @@ export interface StoredShare {
 /** A budget that no member may use before a time. */
 export interface StoredFreeze {
   readonly budget: string
-  /** In ms since the epoch by the store's clock. */
+  /** When it began, in ms since the epoch by the store's clock. */
+  readonly since: number
+  /** When it ends, in ms since the epoch by the store's clock. */
   readonly until: number
 }
 
@@ -256,12 +258,17 @@ function reservationOf(row: StoredShare, now: number): number {
 
 /** Returns the budgets that are frozen, after those that a request freezes. */
 function freezesAfter(before: readonly StoredFreeze[], { budgets }: BeatRequest, now: number): readonly StoredFreeze[] {
-  const freezes = new Map(before.filter(({ until }) => until > now).map((freeze) => [freeze.budget, freeze]))
+  const freezes = new Map(before.filter((freeze) => isFrozenAt(freeze, now)).map((freeze) => [freeze.budget, freeze]))
   for (const [budget, { freezeForMs = 0 }] of Object.entries(budgets)) {
     const until = now + freezeForMs
-    if (freezeForMs > 0 && until > (freezes.get(budget)?.until ?? 0)) freezes.set(budget, { budget, until })
+    if (freezeForMs > 0 && until > (freezes.get(budget)?.until ?? 0)) freezes.set(budget, { budget, since: now, until })
   }
   return [...freezes.values()]
+}
+
+/** Whether a freeze counts: it has not ended, and the clock was not set back since it began by more than `clockStepMs`. */
+function isFrozenAt({ since, until }: StoredFreeze, now: number): boolean {
+  return until > now && since - now <= clockStepMs
 }
 
 /** Returns for how long a budget is frozen, in ms. */

@@ -7,14 +7,14 @@ export interface StoredLease extends Pick<StoreLease, 'name' | 'holder' | 'fence
 }
 
 /**
- * The longest lease that counts as valid, in ms. One that would run for longer was taken before the computer's clock was
- * set back. It counts as expired: otherwise it would be held until the clock catches up.
+ * How far the clock may be set back before times that were stored earlier no longer count, in ms. Otherwise a lease would be held,
+ * and a budget frozen, until the clock catches up.
  */
-const longestLeaseMs = 60_000
+export const clockStepMs = 60_000
 
 /** Whether a time of expiry counts: it has not passed, and is not too far ahead. */
 export function isValidUntil(expiresAt: number, now: number): boolean {
-  return expiresAt > now && expiresAt - now <= longestLeaseMs
+  return expiresAt > now && expiresAt - now <= clockStepMs
 }
 
 /**

@@ -38,6 +38,8 @@ export interface CallsByKind extends Calls {
 /** The calls of one chat, and the urgent ones that wait there. */
 export interface ChatCalls extends CallsByKind {
   isBusy: boolean
+  /** By thread: when its typing notices no longer count, in ms since the epoch. Each counts for `noticeMs`, one after the other. */
+  readonly noticesCountUntil: Map<string | undefined, number>
   /** Called once, when the current call ends or an ask no longer blocks others. */
   freeListeners: (() => void)[]
   /** The listeners for posted messages, with their threads. */
@@ -56,6 +58,14 @@ export interface Chats {
   useLimits(limits: Limits): void
   readonly size: number
 }
+
+/**
+ * How long a typing notice counts, in ms. Each message of the bot ends the notice, each message of a person asks for one, and
+ * several replies may be running, so without a limit there would be far too many.
+ */
+export const noticeMs = 2000
+/** The most notices of a chat or a thread that may count at a time. */
+export const mostNotices = 3
 
 /** Idle chats are dropped only above this number. */
 const minChats = 256
@@ -87,6 +97,7 @@ export function createChats(clock: Clock): Chats {
     if (chats.size >= sweepAtSize) dropIdleChats()
     const none = {
       isBusy: false,
+      noticesCountUntil: new Map(),
       freeListeners: [],
       urgentCalls: new Map(),
       exclusiveAsks: new Map(),
@@ -109,9 +120,10 @@ export function createChats(clock: Clock): Chats {
 
   /** Whether dropping the chat would change nothing: no call runs or waits there, and no pause or former call still counts. */
   function isIdle(calls: ChatCalls, now: number): boolean {
-    const { isBusy, freeListeners, urgentCalls, exclusiveAsks, postListeners } = calls
+    const { isBusy, freeListeners, urgentCalls, exclusiveAsks, postListeners, noticesCountUntil } = calls
     if (isBusy || freeListeners.length > 0 || frozenUntil(calls) > now) return false
     if (urgentCalls.size > 0 || exclusiveAsks.size > 0 || postListeners.size > 0) return false
+    if ([...noticesCountUntil.values()].some((until) => until > now)) return false
     return [calls, ...calls.kinds.values()].every(({ times }) => times.every(({ at }) => at <= now - budgetMs))
   }
 }

@@ -11,6 +11,8 @@ import {
   createChats,
   type ExclusiveAsk,
   frozenUntil,
+  mostNotices,
+  noticeMs,
   type UrgentCall,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
@@ -78,8 +80,8 @@ export interface ChatPace {
   /** Returns when the platform's pause ends, in ms since the epoch. A past time means that there is no pause. */
   pausedUntil(): number
   /**
-   * Returns when a typing notice may be sent, in ms since the epoch: after the platform's pause and, if `Limits.countsTyping`,
-   * within the client's budget. It has the priority of a status.
+   * Returns when a typing notice may be sent, in ms since the epoch: after the platform's pause, while fewer than `mostNotices`
+   * count in this place and, if `Limits.countsTyping`, within the client's budget. It has the priority of a status.
    */
   typingReadyAt(): number
   /** Starts to send a typing notice, and returns the function to call when the call ends. Other calls needn't have ended. */
@@ -247,12 +249,19 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       pausedUntil,
       typingReadyAt: () => {
         const { perClient } = limits
-        if (!limits.countsTyping || !perClient) return pausedUntil()
+        const countUntil = callsHere().noticesCountUntil.get(place.thread) ?? 0
+        const readyAt = Math.max(pausedUntil(), countUntil - (mostNotices - 1) * noticeMs)
+        if (!limits.countsTyping || !perClient) return readyAt
         const request = { by, priority: 'status', kind: 'post', count: 1 } as const
         const counted = { calls: client, budget: perClient }
-        return Math.max(pausedUntil(), lookAt({ counted, at: nextFreeAt(counted, request) }))
+        return Math.max(readyAt, lookAt({ counted, at: nextFreeAt(counted, request) }))
       },
       startTyping: () => {
+        const { noticesCountUntil } = callsHere()
+        const now = clock.now()
+        const countUntil = Math.max(noticesCountUntil.get(place.thread) ?? 0, now) + noticeMs
+        for (const [thread, until] of noticesCountUntil) if (until <= now) noticesCountUntil.delete(thread)
+        noticesCountUntil.set(place.thread, countUntil)
         const { perClient } = limits
         if (!limits.countsTyping || !perClient) return () => {}
         client.inFlight += 1

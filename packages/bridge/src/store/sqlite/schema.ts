@@ -61,8 +61,8 @@ export function tablesOf(database: Database, clock: Clock): Tables {
   const shares = prepare('SELECT * FROM shares')
   const putShare = prepare('INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?, ?, ?)')
   const removeShare = prepare('DELETE FROM shares WHERE budget = ? AND member = ?')
-  const freezes = prepare('SELECT budget, until FROM freezes')
-  const putFreeze = prepare('INSERT OR REPLACE INTO freezes VALUES (?, ?)')
+  const freezes = prepare('SELECT budget, since, until FROM freezes')
+  const putFreeze = prepare('INSERT OR REPLACE INTO freezes VALUES (?, ?, ?)')
   const removeFreeze = prepare('DELETE FROM freezes WHERE budget = ?')
   const putLease = ({ name, holder, fence, expiresAt }: StoredLease): void =>
     void take.run(keyBytes(name), packed(holder), fence, expiresAt)
@@ -117,7 +117,9 @@ export function tablesOf(database: Database, clock: Clock): Tables {
         const [demand = 0, share = 0, reserved = 0, expiresAt = 0, windowMs = 0] = numbers.map(Number)
         return { budget: keyText(budget), member: keyText(member), demand, share, reserved, expiresAt, windowMs }
       }),
-      freezes: freezes.rows().map(([budget, until]) => ({ budget: keyText(budget), until: Number(until) })),
+      freezes: freezes.rows().map(([budget, since, until]) => {
+        return { budget: keyText(budget), since: Number(since), until: Number(until) }
+      }),
     }),
     putMemberRows: (before, after) => {
       for (const one of before.members)
@@ -135,7 +137,8 @@ export function tablesOf(database: Database, clock: Clock): Tables {
       }
       for (const one of before.freezes)
         if (!after.freezes.some(({ budget }) => budget === one.budget)) removeFreeze.run(keyBytes(one.budget))
-      for (const { budget, until } of added(before.freezes, after.freezes)) putFreeze.run(keyBytes(budget), until)
+      for (const { budget, since, until } of added(before.freezes, after.freezes))
+        putFreeze.run(keyBytes(budget), since, until)
     },
     sweep: () => sweep.run(clock.now()),
   }
@@ -222,7 +225,7 @@ const migrations: readonly string[] = [
      budget BLOB NOT NULL, member BLOB NOT NULL, demand REAL NOT NULL, share REAL NOT NULL, reserved REAL NOT NULL,
      expires_at REAL NOT NULL, window_ms REAL NOT NULL, PRIMARY KEY (budget, member)
    ) STRICT;
-   CREATE TABLE freezes (budget BLOB NOT NULL PRIMARY KEY, until REAL NOT NULL) STRICT;`,
+   CREATE TABLE freezes (budget BLOB NOT NULL PRIMARY KEY, since REAL NOT NULL, until REAL NOT NULL) STRICT;`,
 ]
 
 /**

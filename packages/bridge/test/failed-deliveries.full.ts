@@ -4,7 +4,7 @@ import type { BridgeEvent } from '../src/events/event.ts'
 import { startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 
-const prompts = 170
+const prompts = 85
 /** Of the calls that post. */
 const rate = 0.14
 const faults = [
@@ -17,7 +17,7 @@ const faults = [
 ] as const
 
 test.each([1, 2])(
-  'of 170 prompts with 14 % of the posts unanswered, each answer is there, or its chat is told: seed %i',
+  'of 85 prompts with 14 % of the posts unanswered, each answer is there, or its chat is told: seed %i',
   { timeout: 600_000 },
   async (seed) => {
     const random = seededRandom(seed)

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { queueDecoders, rowDecoders } from '../src/failed/unreadable-rows.ts'
 import { storeFaults } from './lives.ts'
-import { playScene, recordKinds } from './play-scene.ts'
+import { recordKinds } from './play-scene.ts'
+import { testFaults } from './scene-faults.ts'
 
 const kinds = await recordKinds()
 
@@ -44,10 +45,5 @@ describe('the scenes make', () => {
   })
 })
 
-// Each is made in one scene. When the fault comes, and from then on, nothing may be lost, doubled or stranded, and people must be told
-// the truth.
-describe.each(kinds.map(({ name, scene }) => [name, scene]))('a commit of %s in %s', (name = '', scene = '') => {
-  test.each(Object.entries(storeFaults))('that %s', async (_, fault) => {
-    await playScene(scene, { target: name, fault })
-  })
-})
+// When the fault comes, and from then on, nothing may be lost, doubled or stranded, and people must be told the truth.
+testFaults(kinds, storeFaults, { most: 2 })

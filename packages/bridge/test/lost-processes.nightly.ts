@@ -1,0 +1,6 @@
+import { processFaults } from './lives.ts'
+import { recordKinds } from './play-scene.ts'
+import { testFaults } from './scene-faults.ts'
+
+// `lost-processes.full.ts` has one of the faults for each kind of commit.
+testFaults(await recordKinds(), processFaults)

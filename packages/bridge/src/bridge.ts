@@ -76,7 +76,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const reports = createStoreReports(onError)
   const state = createSharedState({ store, clock, stopping: starting.signal, reports })
   const lateEdits = new Map(Object.keys(config.channels).map((name) => [name, newLateEdits(name)]))
-  const { storeMove, loadMoves, withFirstID } = createChatMigrations(state)
+  const { storeMove, loadMoves, learnMove, withFirstID } = createChatMigrations(state)
   const mirrors = createMirrors(config.mirrors, withFirstID)
   const people = createPeople(config.people)
   const seen = createSeenMessages({ state, mirrors, clock })
@@ -90,6 +90,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     rate: createRateLimit(config.router.messagesPerMinute, clock),
     mirrors,
     withFirstID,
+    loadMoves,
     connections,
     sinkFields: sinkFieldsIn(config),
     lateEdits: lateEditsOf,
@@ -212,6 +213,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     facts,
     onWoken: (shard) => void shards.find(shard)?.followWoken().catch(onError),
     lease: membership,
+    moves: { loadMoves, learnMove },
     connections,
     people,
     mirrors,

@@ -38,7 +38,7 @@ test('a move that could not be written is known at once, and written when it is 
   const state = stateOf(createMemoryStore())
   let isFull = true
   const moves = createChatMigrations({
-    list: state.list,
+    ...{ read: state.read, list: state.list },
     commitWithoutLease: async (changes) => {
       if (isFull) throw new Error('The disk is full.')
       return await state.commitWithoutLease(changes)
@@ -52,4 +52,38 @@ test('a move that could not be written is known at once, and written when it is 
   const after = createChatMigrations(state)
   await after.loadMoves()
   expect(after.withFirstID(supergroup)).toEqual(group)
+})
+
+test('a change that another process was told of is learned before the first message of the chat, which is looked up once', async () => {
+  const state = stateOf(createMemoryStore())
+  const reads: string[] = []
+  const read = async (key: string) => {
+    reads.push(key)
+    return await state.read(key)
+  }
+  const here = createChatMigrations({ ...state, read })
+  await here.loadMoves()
+  await createChatMigrations(state).storeMove('tg', { from: '-7', to: '-1007' })
+  expect(here.withFirstID(supergroup)).toBe(supergroup)
+  await Promise.all([supergroup, elsewhere, supergroup, elsewhere].map(here.learnMove))
+  expect([here.withFirstID(supergroup), here.withFirstID(elsewhere)]).toEqual([group, elsewhere])
+  await here.learnMove(elsewhere)
+  expect(reads).toEqual(['moved/tg/-1007', 'moved/dc/-1007'])
+})
+
+test('a change that could not be looked up is looked up with the next message', async () => {
+  const state = stateOf(createMemoryStore())
+  let fails = true
+  const here = createChatMigrations({
+    ...state,
+    read: async (key) => {
+      if (fails) throw new Error('The disk failed.')
+      return await state.read(key)
+    },
+  })
+  await createChatMigrations(state).storeMove('tg', { from: '-7', to: '-1007' })
+  await expect(here.learnMove(supergroup)).rejects.toThrow('The disk failed.')
+  fails = false
+  await here.learnMove(supergroup)
+  expect(here.withFirstID(supergroup)).toEqual(group)
 })

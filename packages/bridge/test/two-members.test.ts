@@ -8,7 +8,7 @@ import { type Bridge, createBridge } from '../src/bridge.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
-import { shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
+import { keyInShard, shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
 import type { Store } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
@@ -20,6 +20,8 @@ const token = '42:secret'
 const secretToken = 'shared'
 /** Private chats in different shards, so that both members have some. */
 const chats = Array.from({ length: 12 }, (_, index) => index + 1)
+/** Groups that become supergroups, with other shards. */
+const groups = Array.from({ length: 12 }, (_, index) => ({ group: -21 - index, supergroup: -1021 - index }))
 const shardOfChat = (chat: number): string => shardOf(telegramChat(chat), createMirrors([]))
 
 /** A bridge as a process of its own. */
@@ -59,13 +61,23 @@ let written: string[] = []
 let allowed: unknown[] = []
 /** The jobs that wait, by their prompts. */
 let held: Map<string, Job>
+/** The sessions of the jobs, oldest first. */
+let sessions: string[] = []
 
 beforeEach(async () => {
   clock = createHandClock()
   memory = createStoreMemory()
   held = new Map()
-  telegram = await startTelegram({ token, clock, chats: chats.map((id) => ({ id, type: 'private', title: `${id}` })) })
+  telegram = await startTelegram({
+    ...{ token, clock },
+    chats: [
+      ...chats.map((id) => ({ id, type: 'private', title: `${id}` }) as const),
+      ...groups.map(({ group }) => ({ id: group, type: 'group', title: 'Shop' }) as const),
+      ...groups.map(({ supergroup }) => ({ id: supergroup, type: 'supergroup', title: 'Shop' }) as const),
+    ],
+  })
   agent = survivingAgent((job) => {
+    sessions.push(job.sessionID)
     if (job.text.startsWith('hold')) {
       job.write({ type: 'text', delta: 'Working. ' })
       held.set(job.text, job)
@@ -112,6 +124,7 @@ afterEach(async () => {
   receiver = undefined
   allowed = []
   written = []
+  sessions = []
 })
 
 async function startBalancer(): Promise<Server> {
@@ -423,4 +436,32 @@ test('an older text that a frozen bridge still sent is replaced, also if the cha
   await passes('it shows the newest text', () => said(chat).includes('You said: hello.'))
   await passes('the report is gone', () => !memory.values.has(key))
   expect([said(chat), agent.heard]).toEqual([['You said: hello.'], ['hello']])
+})
+
+// The update of a move goes to one bridge, and the first message of the new chat may go to another one.
+test.each([
+  ['that works in it is told so', 0, 1],
+  ['that does not is told so', 1, 0],
+  ['that does not is told so and receives its messages', 1, 1],
+])('a group that becomes a supergroup keeps its session and its owner if the bridge %s', async (_, told, receives) => {
+  const both = await startTwo()
+  const [owner] = both
+  const { group, supergroup } =
+    groups.find((one) => owner.owns(one.group) && !owner.owns(one.supergroup)) ?? expect.fail('No group is like that.')
+  const from = { id: 1, name: 'Ann' }
+  telegram.say(group, '@fake_bot one', { from })
+  await passes('it is answered', () => said(group).includes('You said: one.'))
+  telegram.upgrade(group, supergroup)
+  receiver = both[told]
+  telegram.push('message', {
+    ...{ message_id: 900, date: Math.floor(clock.now() / 1000), from: { id: 1, is_bot: false, first_name: 'Ann' } },
+    ...{ chat: { id: group, type: 'group', title: 'Shop' }, migrate_to_chat_id: supergroup },
+  })
+  await passes('the move is stored', () => memory.values.has(`moved/telegram/${supergroup}`))
+  receiver = both[receives]
+  telegram.say(supergroup, '@fake_bot two', { from })
+  await passes('it is answered there', () => said(supergroup).includes('You said: two.'))
+  expect(sessions).toEqual(['ses_1', 'ses_1'])
+  const wrong = keyInShard(shardOfChat(supergroup), 'inbox/')
+  expect(written.filter((writes) => writes.includes(wrong))).toEqual([])
 })

@@ -3,6 +3,7 @@ import type { SteadyClock } from '@reply/core/source'
 import type { AnswerInbound, Inbound } from '@reply/sink'
 import { type BridgeConnection, NotTakenError } from '@reply/sink/channel'
 import { unsealToken } from '@reply/sink/internal'
+import type { ChatMigrations } from '../chats/chat-migrations.ts'
 import { isOurThread, sessionOfMessage } from '../chats/our-messages.ts'
 import type { SeenMessages } from '../chats/seen-messages.ts'
 import { isOwnCommand } from '../commands/names.ts'
@@ -82,6 +83,8 @@ export function createReceiver(options: {
   readonly facts: Pick<Facts, 'look' | 'lookAtAll'>
   /** Whether this process may receive, and make calls. */
   readonly lease: Pick<HeldLease, 'whenHeld' | 'isHeld'>
+  /** Changes of the ids of chats, also those that another process stored. */
+  readonly moves: Pick<ChatMigrations, 'loadMoves' | 'learnMove'>
   readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly people: Pick<People, 'personOf'>
   readonly mirrors: Pick<Mirrors, 'isNamed'>
@@ -91,6 +94,7 @@ export function createReceiver(options: {
   readonly onError: (error: Error) => void
 }): Receiver {
   const { member, router, state, stateOf, shardOf, intakes, onWoken, facts, connections, people, seen } = options
+  const { loadMoves, learnMove } = options.moves
   const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
   const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
@@ -113,9 +117,10 @@ export function createReceiver(options: {
     })
   }
 
-  /** Has the owned shards look for which messages, presses or sessions are stored. Reports errors. */
+  /** Loads changed ids of chats, and then has the owned shards look for which messages, presses or sessions are stored. Reports errors. */
   async function look(): Promise<void> {
     try {
+      await loadMoves()
       const [queues, presses, wakes] = await Promise.all([
         state.queues(inboxPrefix),
         state.list(pressPrefix),
@@ -138,6 +143,8 @@ export function createReceiver(options: {
     if (kind === 'fact') return facts.look(name)
     if (hint === `answer/${member}`) return forwarder.look()
     if (kind === 'wake') return onWoken(name)
+    // Messages of that chat have later hints, so they are read once its new id is known.
+    if (hint === 'moved') return void loadMoves().catch(onError)
     if (hint !== '') return
     forwarder.look()
     void look()
@@ -245,6 +252,7 @@ export function createReceiver(options: {
    */
   async function receiveText(channel: string, text: InboundText): Promise<void> {
     const place = { channel, chat: text.chat }
+    await learnMove(place)
     const person = people.personOf(channel, text.actor)
     const isCommand = text.isCommand && isOwnCommand(text.text)
     const isOurs = !isSurelyAddressed(text) && !isCommand && (await isOurMessage(place, text))
@@ -349,6 +357,7 @@ export function createReceiver(options: {
   async function receivePress(channel: string, received: InboundPress, id: string): Promise<void> {
     const inbound = await withThread(channel, received)
     const place = { channel, chat: inbound.chat }
+    await learnMove(place)
     const person = people.personOf(channel, inbound.actor)
     emitInbound(options, place, inbound, person ? 'handled' : 'refused', person ? undefined : 'stranger')
     if (!person)

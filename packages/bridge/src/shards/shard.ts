@@ -44,6 +44,8 @@ export interface ShardHost {
   readonly mirrors: Mirrors
   /** As in `ChatMigrations`. */
   readonly withFirstID: (place: ChatPlace) => ChatPlace
+  /** As in `ChatMigrations`. */
+  readonly loadMoves: () => Promise<void>
   /** The connections of the channels, by their names. */
   readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly sinkFields: (channel: string) => SinkFields
@@ -208,7 +210,8 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
 
   /** Picks up runs, prompts and messages, in the order in which they need each other, and then reports failed answers. */
   async function restore(): Promise<void> {
-    for (const step of [tries.load, runner.restoreRuns, backlog.restoreBacklog, intake.restore]) {
+    // The earlier owner may have been told of a chat's new id just before this process took over.
+    for (const step of [host.loadMoves, tries.load, runner.restoreRuns, backlog.restoreBacklog, intake.restore]) {
       await step()
       stopping.signal.throwIfAborted()
     }

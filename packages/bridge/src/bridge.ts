@@ -42,6 +42,8 @@ import { requireWholeState } from './transfer/transfer-state.ts'
 
 /** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
 const stopMs = 10_000
+/** How much of that is kept for the channels and the connections to servers, in ms. */
+const channelsMs = 1000
 /** How long a stop waits at most until this process has left, in ms. Leases that are not released expire by themselves. */
 const leaveMs = 1000
 /** The least time between two events about shards, in ms. A handover has many beats, because each release hints at the next one. */
@@ -524,7 +526,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     const deadline = clock.now() + stopMs
     const left = (): number => Math.max(0, deadline - clock.now())
     // Sinks post through the connections.
-    await (membership.others() > 0 ? shards.handOver(left()) : shards.stopAll(left()))
+    const shardsMs = left() - channelsMs
+    await (membership.others() > 0 ? shards.handOver(shardsMs) : shards.stopAll(shardsMs))
     await waitAtMost(Promise.allSettled([listeners.stopAll()]), left(), clock)
     await waitAtMost(
       Promise.allSettled([...servers.values()].map(async (server) => await server.close())),

@@ -1,4 +1,4 @@
-import { createHandClock } from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { HeldLease } from '../src/members/membership.ts'
 import { createOwnedShards } from '../src/shards/owned-shards.ts'
@@ -8,8 +8,15 @@ const rest = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
+interface SlowShards {
+  readonly names: readonly string[]
+  readonly stopMs: number
+  /** The name of the only one that takes that long. Default: all do. */
+  readonly slowest?: string
+}
+
 /** Shards that take `stopMs` to stop, and follow as many runs as their names say. */
-async function scene({ names, stopMs }: { readonly names: readonly string[]; readonly stopMs: number }) {
+async function scene({ names, stopMs, slowest }: SlowShards) {
   const clock = createHandClock()
   const released: string[] = []
   const dropped: string[] = []
@@ -18,7 +25,10 @@ async function scene({ names, stopMs }: { readonly names: readonly string[]; rea
       name: lease.name.slice('shard/'.length),
       restore: async () => {},
       runs: () => Number(lease.name.slice('shard/'.length)),
-      stop: async () => await new Promise<void>((resolve) => clock.after(stopMs, resolve)),
+      stop: async (mostMs: number) => {
+        const needsMs = lease.name === `shard/${slowest}` || slowest === undefined ? stopMs : 0
+        await new Promise<void>((resolve) => clock.after(Math.min(needsMs, mostMs), resolve))
+      },
       ...{ whenPosted: async () => {}, undoTries: async () => {} },
     }) as unknown as Shard
   const shards = createOwnedShards({
@@ -74,3 +84,43 @@ test('a process that hands over releases each shard as soon as it has stopped, a
   await clock.advance(200, rest)
   expect([released.length, isDone]).toEqual([10, true])
 })
+
+/** Lets time pass in small steps, until the stop is done. Resolves with how much did, in ms. */
+async function msOf(stop: Promise<void>, clock: HandClock): Promise<number> {
+  const began = clock.now()
+  let isDone = false
+  void stop.then(() => {
+    isDone = true
+  })
+  await rest()
+  while (!isDone) await clock.advance(100, rest)
+  return clock.now() - began
+}
+
+test.each([
+  ['handOver', 9000, { slow: 8000, instant: 100 }],
+  ['stopAll', 9000, { slow: 8000, instant: 100 }],
+] as const)(
+  '%s takes no longer than it may, however slowly shards stop, and no longer than they need',
+  async (how, mostMs, expected) => {
+    const names = Array.from({ length: 64 }, (_, index) => String(index))
+    const slow = await scene({ names, stopMs: 60_000 })
+    const instant = await scene({ names, stopMs: 0 })
+    const took = {
+      slow: await msOf(slow.shards[how](mostMs), slow.clock),
+      instant: await msOf(instant.shards[how](mostMs), instant.clock),
+    }
+    expect(took).toEqual(expected)
+  },
+)
+
+test.each(['handOver', 'stopAll'] as const)(
+  '%s waits for a shard that is being given back, whose lease other processes expect',
+  async (how) => {
+    const { clock, shards, released } = await scene({ names: ['00', '01'], stopMs: 3000, slowest: '00' })
+    shards.giveBack(1)
+    await rest()
+    expect(await msOf(shards[how](9000), clock)).toBe(3000)
+    expect(released.at(-1)).toBe('00')
+  },
+)

@@ -26,9 +26,15 @@ export interface OwnedShards {
   observe(server: string, reply: Reply): readonly ReplyObserver[]
   /** Resolves when all shards of now are restored. Rejects with the error of the first one that could not be. */
   whenRestored(): Promise<void>
-  /** Stops all shards at the same time and undoes their tries. Keeps the leases. Takes at most `mostMs` and a second. */
+  /**
+   * Stops all shards at the same time and undoes their tries. Keeps the leases. Also waits for shards that are being given back.
+   * Takes at most `mostMs`.
+   */
   stopAll(mostMs: number): Promise<void>
-  /** Stops and releases one shard after the other, so that other processes go on with each at once. Takes about `mostMs` at most. */
+  /**
+   * Stops and releases one shard after the other, so that other processes go on with each at once. Also waits for shards that are
+   * being given back. Takes at most `mostMs`.
+   */
   handOver(mostMs: number): Promise<void>
 }
 
@@ -37,8 +43,8 @@ export interface OwnedShards {
  * confirmed by then is in doubt.
  */
 const stopMs = 5000
-/** How long the shards may take that are left when the time of a handover is over, in ms. */
-const leftMs = 1500
+/** How much of the time of a handover is kept for the shards that are left then, in ms. They stop together. */
+const leftMs = 2500
 /** How long a shard waits at most for prompts that are being posted before its lease is released, in ms. */
 const postedMs = 1000
 /** How long stopping waits at most until a lease is released, in ms. It then expires by itself. */
@@ -96,6 +102,8 @@ export function createOwnedShards({
   const stopped = new Map<string, Promise<void>>()
   /** Those that were chosen to be given back, until their leases are released. */
   const leaving = new Set<Owned>()
+  /** The calls of `handOverAll` that are in progress. */
+  const handovers = new Set<Promise<void>>()
   let changes = noChanges
   return {
     add,
@@ -172,7 +180,7 @@ export function createOwnedShards({
   function onRestoreFailed(one: Owned, error: unknown): void {
     if (one.isStopping || isTakenOver(error)) return
     onError(toError(error))
-    clock.after(restoreAgainMs, () => void stopAndRelease(one))
+    clock.after(restoreAgainMs, () => void stopAndRelease(one, stopMs))
   }
 
   /** Stops a shard that was lost. */
@@ -200,7 +208,7 @@ export function createOwnedShards({
     const stillHeld = [...leaving].filter(({ lease }) => lease.current())
     const chosen = idleFirst().slice(0, Math.max(0, count - stillHeld.length))
     for (const one of chosen) leaving.add(one)
-    void handOverAll(chosen, () => true)
+    void handOverAll(chosen, Number.POSITIVE_INFINITY)
   }
 
   /** Returns the shards that are not being handed over, those with the fewest runs first. */
@@ -208,16 +216,18 @@ export function createOwnedShards({
     return [...owned.values()].filter((one) => !leaving.has(one)).toSorted((a, b) => a.shard.runs() - b.shard.runs())
   }
 
-  /** Stops and releases shards, `atOnce` at the same time, as long as `mayGoOn`. Never rejects. */
-  async function handOverAll(chosen: readonly Owned[], mayGoOn: () => boolean): Promise<void> {
+  /** Stops and releases shards, `atOnce` at the same time. Begins none from `until` on, in ms since the epoch. Never rejects. */
+  async function handOverAll(chosen: readonly Owned[], until: number): Promise<void> {
     const left = [...chosen]
     const workers = Array.from({ length: atOnce }, async () => {
-      for (let one = left.shift(); one && mayGoOn(); one = left.shift()) {
-        await stopAndRelease(one)
+      for (let one = left.shift(); one && clock.now() < until; one = left.shift()) {
+        await stopAndRelease(one, Math.min(stopMs, until - clock.now()))
         leaving.delete(one)
       }
     })
-    await Promise.all(workers)
+    const handover = Promise.all(workers).then(() => {})
+    handovers.add(handover)
+    await handover.finally(() => handovers.delete(handover))
   }
 
   /** Stops a shard and undoes its tries. Also undoes them if it takes too long: that is when messages are left over. */
@@ -227,27 +237,25 @@ export function createOwnedShards({
   }
 
   /** Stops a shard and releases its lease. If that fails, reports why, and the lease expires by itself. */
-  async function stopAndRelease(one: Owned): Promise<void> {
+  async function stopAndRelease(one: Owned, mostMs: number): Promise<void> {
     if (one.isStopping) return
     note('givenBack')
-    await stopAndUndo(one, stopMs)
+    await stopAndUndo(one, mostMs)
     await waitAtMost(one.shard.whenPosted(), postedMs, clock)
     await waitAtMost(one.lease.release().catch(onError), releaseMs, clock)
   }
 
   /** Stops all shards at the same time. Keeps their leases. */
   async function stopAll(mostMs: number): Promise<void> {
-    await Promise.all([...owned.values()].map(async (one) => await stopAndUndo(one, mostMs)))
+    const stops = [...owned.values()].map(async (one) => await stopAndUndo(one, Math.max(0, mostMs - undoMs)))
+    await waitAtMost(Promise.all([...stops, ...handovers]), mostMs, clock)
   }
 
   /** Hands over a few shards at a time, the idle ones first, and stops the rest together when the time is over. */
   async function handOver(mostMs: number): Promise<void> {
-    const until = clock.now() + mostMs
-    await waitAtMost(
-      handOverAll(idleFirst(), () => clock.now() < until),
-      mostMs,
-      clock,
-    )
+    const forMs = Math.max(0, mostMs - leftMs)
+    void handOverAll(idleFirst(), clock.now() + forMs)
+    await waitAtMost(Promise.all(handovers), forMs, clock)
     await stopAll(leftMs)
   }
 }

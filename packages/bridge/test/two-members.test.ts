@@ -78,8 +78,8 @@ beforeEach(async () => {
   })
   agent = survivingAgent((job) => {
     sessions.push(job.sessionID)
-    if (job.text.startsWith('hold')) {
-      job.write({ type: 'text', delta: 'Working. ' })
+    if (job.text.startsWith('hold') || job.text === 'join') {
+      if (job.text !== 'join') job.write({ type: 'text', delta: 'Working. ' })
       held.set(job.text, job)
       return
     }
@@ -256,6 +256,7 @@ async function passes(what: string, isSo: () => boolean, mostMs = 30_000): Promi
     if (clock.now() - began >= mostMs)
       throw new Error(`It never happened that ${what}. ${members.map((one) => one.shards())}\n${errors}`)
     // Answers over the network take real time.
+    await new Promise((resolve) => setTimeout(resolve, 1))
     for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
     await clock.advance(100)
   }
@@ -348,6 +349,24 @@ test('a bridge that freezes loses its shards, makes no call for them when it wak
   await endsAs(run)
   await writeInAll('after')
   expect(agent.heard.toSorted()).toEqual(['hold', ...chats.map((chat) => `after ${chat}`)].toSorted())
+})
+
+test('the answer to a message that steered is shown, also if both runs end before another bridge takes the chat over', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  telegram.say(chat, '/steer join')
+  await passes('the agent has it', () => held.has('join'))
+  first.freeze()
+  held.get('hold')?.end()
+  const joined = held.get('join')
+  joined?.write({ type: 'text', delta: 'Joined.' })
+  joined?.end()
+  await passes('the other one has all shards', () => second.shards() === 64)
+  await passes('it is shown', () => said(chat).some((text) => text.includes('Joined.')))
+  expect([said(chat), agent.heard]).toEqual([
+    ['Working.', texts.steered, 'Joined.'],
+    ['hold', 'join'],
+  ])
 })
 
 /** Expects that the message of a run stays as it was. */

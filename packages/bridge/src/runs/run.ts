@@ -234,13 +234,13 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Whether the prompt joined a reply that another prompt started, as its stream says. A run that is found after a restart is
-   * observed before its stream is known. Until then, it joined if the reply's first prompt is not the posted one. False if the
-   * id of the posted one is not stored.
+   * observed before its stream is known. Until then, it joined if the reply's first prompt is another one than the posted one.
+   * False if the id of the posted one is not stored, and for a reply without prompts, which stands for a run that never began.
    */
-  function isJoined({ promptIDs }: Reply): boolean {
+  function isJoined({ promptIDs: [first] }: Reply): boolean {
     if (stream) return stream.joined === true
     const id = execution.posted?.messageID
-    return id !== undefined && promptIDs[0] !== id
+    return id !== undefined && first !== undefined && first !== id
   }
 
   /**

@@ -1,7 +1,7 @@
 import { createRecordedServer, openCode2Version, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { Resumed } from '../../src/drive/runs/posted-prompt.ts'
-import { type PostedPrompt, type ReplyStream, textOf } from '../../src/index.ts'
+import { type PostedPrompt, type Reply, type ReplyObserver, type ReplyStream, textOf } from '../../src/index.ts'
 import { createListener } from '../recorded/picture.ts'
 import { setStage } from './stage.ts'
 
@@ -40,13 +40,19 @@ test('a run that ended meanwhile is settled, with its end and its content', asyn
   const { types, first, sessionID } = recordedPrompts('reasoning-text')
   const { opencode } = setStage({ scenario: 'reasoning-text', before: types.length })
   const { heard, observer } = createListener()
-  const stream = found(await opencode.resume(first, { observe: () => [observer] }))
+  const given: Reply[] = []
+  const observe = (reply: Reply): readonly ReplyObserver[] => {
+    given.push(reply)
+    return [observer]
+  }
+  const stream = found(await opencode.resume(first, { observe }))
   expect([stream.reply, stream.joined, heard.settled, heard.problems]).toEqual([
     await opencode.reply(sessionID),
     false,
     1,
     [],
   ])
+  expect(given).toEqual([stream.reply])
   await opencode.close()
 })
 

@@ -1,7 +1,6 @@
 import { observersOf } from '../../dispatch.ts'
 import { ReplyError } from '../../error.ts'
 import type { Reduction } from '../../reduce/reduce.ts'
-import { emptyReply } from '../../reduce/shape.ts'
 import type { LiveReply } from '../replies.ts'
 import type { AbortRequest } from '../stop/abort.ts'
 import type { FoundReply } from './recognize.ts'
@@ -211,7 +210,7 @@ export function createFollowedRun(
     if (live || hasEnded) return
     hasEnded = true
     source.emitStep(step, joined)
-    sendToObservers(observersOf(options.observe, emptyReply(step.reply.sessionID), onError), step, onError)
+    sendToObservers(observersOf(options.observe, step.reply, onError), step, onError)
   }
 }
 

@@ -35,7 +35,13 @@ import { createOwnedShards, type OwnedShards } from './shards/owned-shards.ts'
 import { createServerWatches, serverLeasePrefix } from './shards/server-watches.ts'
 import { createShard, type ShardHost } from './shards/shard.ts'
 import { allShards, shardCount, shardLeasePrefix, shardOf } from './state/shard-of.ts'
-import { createLeasedCommit, createShardRows, createSharedState, createStoreReports } from './state/state.ts'
+import {
+  createErrorReports,
+  createLeasedCommit,
+  createShardRows,
+  createSharedState,
+  createStoreReports,
+} from './state/state.ts'
 import type { BeatRequest, Store } from './store/store.ts'
 import { newAbortController, waitAtMost } from './timers.ts'
 import { requireWholeState } from './transfer/transfer-state.ts'
@@ -66,16 +72,18 @@ export function createBridge(options: BridgeOptions): Bridge {
     return value
   }
   const { ownPaths = [] } = options
-  const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})
-  const emit = emitTo(options.observers ?? [], onError)
+  /** Aborts when the bridge begins to stop. */
   const starting = newAbortController()
+  const report = safeOnError((error: Error) => options.onError?.(safeError(error)))
+  const reports = createStoreReports(report)
+  const onError = createErrorReports(report, reports, starting.signal)
+  const emit = emitTo(options.observers ?? [], onError)
   const member = randomUUID()
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()
   const servers = new Map<string, Client>()
   const serverNames = Object.keys(config.servers)
-  const reports = createStoreReports(onError)
   const state = createSharedState({ store, clock, stopping: starting.signal, reports })
   const lateEdits = new Map(Object.keys(config.channels).map((name) => [name, newLateEdits(name)]))
   const { storeMove, loadMoves, learnMove, withFirstID } = createChatMigrations(state)

@@ -29,6 +29,16 @@ export function isTakenOver(error: unknown): boolean {
   return error instanceof BridgeError && error.type === 'taken-over'
 }
 
+/**
+ * Whether an error, or one that caused it, says that this process ended its work meanwhile: the work was aborted or taken over, or
+ * the store or a client is closed. Not for a ledger that could not be written, after which messages may be posted again.
+ */
+export function isOfEnd(error: unknown): boolean {
+  const type = errorTypeOf(error)
+  if (!(error instanceof Error) || type === 'store') return false
+  return error.name === 'AbortError' || type === 'taken-over' || type === 'closed' || isOfEnd(error.cause)
+}
+
 /** Returns the message of an error, or anything else that was thrown as text. Without secrets. */
 export function messageOf(error: unknown): string {
   return withoutSecrets(error instanceof Error ? error.message : String(error))

@@ -9,7 +9,7 @@ import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
 import { keyInShard, shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
-import type { Store } from '../src/store/store.ts'
+import { type Store, StoreError } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
 import { telegramOn } from './platforms.ts'
@@ -42,6 +42,8 @@ interface Member {
   /** As after SIGCONT: what waited goes on at once. */
   wake(): void
   readonly isFrozen: boolean
+  /** Whether it can't reach the store, which others can. */
+  isCutOff: boolean
 }
 
 let clock: HandClock
@@ -171,6 +173,7 @@ async function startMember(): Promise<Member> {
     <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
     async (...given: Given): Promise<Result> => {
       await awake
+      if (member.isCutOff) throw new StoreError('busy', 'The store can’t be reached.')
       return await call(...given)
     }
   const ownStore: Store = {
@@ -243,6 +246,7 @@ async function startMember(): Promise<Member> {
     get isFrozen() {
       return isFrozen
     },
+    isCutOff: false,
   }
   members.push(member)
   await passes('it is started', () => isStarted)
@@ -483,4 +487,23 @@ test.each([
   expect(sessions).toEqual(['ses_1', 'ses_1'])
   const wrong = keyInShard(shardOfChat(supergroup), 'inbox/')
   expect(written.filter((writes) => writes.includes(wrong))).toEqual([])
+})
+
+test('a bridge that stops while it is cut off from the store says only what may be posted again', async () => {
+  const member = await startMember()
+  await beginRun(member)
+  member.isCutOff = true
+  held.get('hold')?.write({ type: 'text', delta: 'Done.' })
+  held.get('hold')?.end()
+  for (const chat of chats) telegram.say(chat, `later ${chat}`)
+  await passes('it says so', () => errors.length > 0)
+  errors = []
+  let isStopped = false
+  void member.bridge.stop().then(() => {
+    isStopped = true
+  })
+  await passes('it is stopped', () => isStopped)
+  expect(errors.splice(0).map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^The ledger .* could not be written. After a restart, messages may be posted again.$/),
+  ])
 })

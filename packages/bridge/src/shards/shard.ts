@@ -30,7 +30,7 @@ import { withLeasedCalls } from '../servers/lease-context.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import { createRegistry } from '../state/registry.ts'
 import { shardLeasePrefix, wakePrefix } from '../state/shard-of.ts'
-import { createState, type StoreReports } from '../state/state.ts'
+import { createErrorReports, createState, type StoreReports } from '../state/state.ts'
 import type { Store } from '../store/store.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
 
@@ -100,10 +100,11 @@ const mostWoken = 20
 
 /** Creates a shard. It does nothing before `restore`. */
 export function createShard(host: ShardHost, lease: HeldLease): Shard {
-  const { config, store, reports, people, mirrors, withFirstID, connections, sinkFields, clock, emit, onError } = host
+  const { config, store, reports, people, mirrors, withFirstID, connections, sinkFields, clock, emit } = host
   const name = lease.name.slice(shardLeasePrefix.length)
   const { whenHeld } = lease
   const stopping = newAbortController()
+  const onError = createErrorReports(host.onError, reports, stopping.signal)
   const onFenced = (): void => emit({ type: 'fenced', at: clock.wall(), shard: name })
   const state = withoutUnreadableRows({
     state: createState({ store, shard: name, lease, clock, stopping: stopping.signal, reports, onFenced }),

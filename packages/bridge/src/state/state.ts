@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { backOffMs } from '@reply/sink/internal'
+import { isOfEnd } from '../error.ts'
 import { type HeldLease, takenOverError } from '../members/membership.ts'
 import { type CommitOptions, type Store, type StoredValue, StoreError, type Write } from '../store/store.ts'
 import { keyInShard, keyOutOfShard } from './shard-of.ts'
@@ -58,6 +59,23 @@ export function createStoreReports(onError: (error: Error) => void): StoreReport
     onSuccess: () => {
       isReported = false
     },
+  }
+}
+
+/**
+ * Returns a function that reports errors. Once `stopping` has aborted, it ignores those that say so, because the next owner continues
+ * everything, and reports a store that can't be used only once.
+ */
+export function createErrorReports(
+  report: (error: Error) => void,
+  reports: StoreReports,
+  stopping: AbortSignal,
+): (error: Error) => void {
+  return (error) => {
+    if (!stopping.aborted) return report(error)
+    if (isOfEnd(error)) return
+    if (isBusy(error)) reports.onFailure(error)
+    else report(error)
   }
 }
 

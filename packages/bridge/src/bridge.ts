@@ -27,6 +27,7 @@ import { type BeatTiming, createMembership, type HeldLease } from './members/mem
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
 import type { ChatPlace } from './place.ts'
+import { createSessionReads } from './runs/session-reads.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
 import { withoutCallLease } from './servers/lease-context.ts'
 import { createRequireSafe, requireUnexposed, warningsOf } from './servers/safety.ts'
@@ -107,6 +108,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     servers,
     requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
     turns: createTurns(),
+    sessionReads: createSessionReads(),
     clock,
     emit,
     onCounts: counts.set,

@@ -5,6 +5,7 @@ import { createMirrors } from '../src/config/mirrors.ts'
 import { type ActiveRun, type ActiveRuns, createActiveRuns } from '../src/runs/active-runs.ts'
 import { createEndedRuns } from '../src/runs/ended-runs.ts'
 import type { BridgeServices } from '../src/runs/services.ts'
+import { createSessionReads } from '../src/runs/session-reads.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { createUnpromptedRuns, isUnprompted, type UnpromptedRuns } from '../src/runs/unprompted-runs.ts'
 import type { Execution } from '../src/state/execution.ts'
@@ -33,7 +34,7 @@ async function watchedBeside(
       isSessionElsewhere: async () => isElsewhere,
     },
     routes: { routeOf: async () => undefined, writeAuthor: () => ({ type: 'put', key: 'author/1', value: '' }) },
-    ...{ state: { commit }, runs, clock, mirrors, onError },
+    ...{ state: { commit }, runs, sessionReads: createSessionReads(), clock, mirrors, onError },
   } as unknown as BridgeServices
   const wakes = createUnpromptedRuns(services, createEndedRuns(1))
   const last = { prompt, server: 'home', sessionID: reply.sessionID, phase: 'done', status: 'complete' }
@@ -126,4 +127,32 @@ test('what a session does by itself is not shown in a chat whose shard no longer
     wakes.stop()
   }
   expect(commits).toEqual([false])
+})
+
+test('the shards of a process read a few sessions of a server at a time, each once, and none after they stopped', async () => {
+  const sessionReads = createSessionReads()
+  const [read, ends]: [string[], (() => void)[]] = [[], []]
+  const client = {
+    ready: Promise.resolve(),
+    reply: async (sessionID: string) => {
+      read.push(sessionID)
+      await new Promise<void>((resolve) => ends.push(resolve))
+    },
+  }
+  const shards = ['a', 'b'].map((name) => {
+    const services = {
+      ...{ servers: new Map([['home', client]]), sessionReads, clock: createHandClock(), mirrors: createMirrors([]) },
+    } as unknown as BridgeServices
+    const wakes = createUnpromptedRuns(services, createEndedRuns(1))
+    const last = { prompt, server: 'home', phase: 'done', status: 'complete' }
+    const runs = Array.from({ length: 10 }, (_, index) => ({ ...last, sessionID: `${name}${index}` }))
+    return { wakes, restored: wakes.restoreRuns(runs as unknown as readonly Execution[]) }
+  })
+  await expect.poll(() => read).toHaveLength(8)
+  for (const end of ends.splice(0, 5)) end()
+  await expect.poll(() => read).toHaveLength(13)
+  shards[1]?.wakes.stop()
+  for (const end of ends.splice(0)) end()
+  await Promise.all(shards.map(({ restored }) => restored))
+  expect(read.toSorted()).toEqual([...Array.from({ length: 10 }, (_, index) => `a${index}`), 'b7', 'b8', 'b9'])
 })

@@ -15,6 +15,7 @@ import type { RequireSafe } from '../servers/safety.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 import type { ActiveRuns } from './active-runs.ts'
+import type { SessionReads } from './session-reads.ts'
 
 /** The services of a shard, shared by everything that handles its messages and runs. */
 export interface BridgeServices {
@@ -29,6 +30,8 @@ export interface BridgeServices {
   /** By their names in the config. */
   readonly servers: ReadonlyMap<string, Client>
   readonly runs: ActiveRuns
+  /** One for all shards of a process. */
+  readonly sessionReads: SessionReads
   /** Called right before a prompt is posted. */
   readonly requireSafe: RequireSafe
   /** Use `now` for times that are stored, and `wall` to compare with the times of platforms. */

@@ -38,7 +38,7 @@ export interface UnpromptedRuns {
   stop(): void
 }
 
-/** For how many sessions the newest run is remembered, and how many sessions are checked after a restart. */
+/** For how many sessions the newest run is remembered, and how many sessions of a shard are checked after a restart. */
 const mostRemembered = 10_000
 const mostRestored = 50
 /** How many times a failing store is retried, with increasing pauses: nine minutes in all. */
@@ -48,7 +48,7 @@ const recheckMs = 1000
 
 /** Creates the watch for unprompted runs. It does nothing before `restoreRuns`. */
 export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedRuns): UnpromptedRuns {
-  const { registry, servers, channels, mirrors, clock, runs, onError } = services
+  const { registry, servers, channels, mirrors, clock, runs, sessionReads, onError } = services
   const newest = createRecent<Execution>(mostRemembered)
   /** By session: the unprompted run that an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
@@ -214,10 +214,11 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
 
   /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found, unless the bridge stops. */
   async function showMissed(sessionID: string, endedNames: ReadonlySet<string>): Promise<void> {
-    const client = servers.get(newest.get(sessionID)?.server ?? '')
+    const { server = '' } = newest.get(sessionID) ?? {}
+    const client = servers.get(server)
     // The watch finds the runs that start from here on.
     await client?.ready.catch(() => {})
-    if (client) await showLastReply(sessionID, client, endedNames)
+    if (client) await showLastReply(sessionID, server, client, endedNames)
     const stored = unfinished.get(sessionID)
     if (!stored || isStopped) return
     unfinished.delete(sessionID)
@@ -229,9 +230,14 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
    * those. Waits until it has ended, because the watch may not report one that was running. Does nothing if the session can't
    * be read, or the bridge stops.
    */
-  async function showLastReply(sessionID: string, client: Client, endedNames: ReadonlySet<string>): Promise<void> {
+  async function showLastReply(
+    sessionID: string,
+    server: string,
+    client: Client,
+    endedNames: ReadonlySet<string>,
+  ): Promise<void> {
     while (!isStopped) {
-      const reply = await client.reply(sessionID).catch(() => undefined)
+      const reply = await sessionReads.read(server, async () => await replyOf(sessionID, client))
       if (
         !reply ||
         isUnprompted(reply) === false ||
@@ -242,6 +248,11 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       if (reply.phase === 'settled' && mustBeShown(reply)) return void (await showUnprompted(reply, client))
       await pause(clock, recheckMs)
     }
+  }
+
+  /** Reads the last reply of a session. Undefined if it can't be read, or if the bridge stopped meanwhile. */
+  async function replyOf(sessionID: string, client: Client): Promise<Reply | undefined> {
+    return isStopped ? undefined : await client.reply(sessionID).catch(() => undefined)
   }
 
   /**

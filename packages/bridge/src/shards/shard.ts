@@ -26,6 +26,7 @@ import { createActiveRuns } from '../runs/active-runs.ts'
 import { createBacklog } from '../runs/backlog.ts'
 import { createRunner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
+import type { SessionReads } from '../runs/session-reads.ts'
 import { withLeasedCalls } from '../servers/lease-context.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import { createRegistry } from '../state/registry.ts'
@@ -55,6 +56,7 @@ export interface ShardHost {
   readonly servers: ReadonlyMap<string, Client>
   readonly requireSafe: RequireSafe
   readonly turns: Turns
+  readonly sessionReads: SessionReads
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
   /** Called with the numbers of failures of a shard when they changed. */
@@ -151,6 +153,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     people,
     servers,
     runs,
+    sessionReads: host.sessionReads,
     requireSafe: host.requireSafe,
     clock,
     asks,

@@ -35,7 +35,7 @@ import { moveRows } from './shards/move-rows.ts'
 import { createOwnedShards, type OwnedShards } from './shards/owned-shards.ts'
 import { createServerWatches, serverLeasePrefix } from './shards/server-watches.ts'
 import { createShard, type ShardHost } from './shards/shard.ts'
-import { allShards, shardCount, shardLeasePrefix, shardOf } from './state/shard-of.ts'
+import { allShards, listenerLeaseName, shardCount, shardLeasePrefix, shardOf } from './state/shard-of.ts'
 import {
   createErrorReports,
   createLeasedCommit,
@@ -88,7 +88,9 @@ export function createBridge(options: BridgeOptions): Bridge {
   const state = createSharedState({ store, clock, stopping: starting.signal, reports })
   const lateEdits = new Map(Object.keys(config.channels).map((name) => [name, newLateEdits(name)]))
   const { storeMove, loadMoves, learnMove, withFirstID } = createChatMigrations(state)
-  const mirrors = createMirrors(config.mirrors, withFirstID)
+  /** The channels that post only where they listen. Known once their connections are created, and used after that. */
+  const listenerChannels = new Set<string>()
+  const mirrors = createMirrors(config.mirrors, withFirstID, (channel) => listenerChannels.has(channel))
   const people = createPeople(config.people)
   const seen = createSeenMessages({ state, mirrors, clock })
   const statuses = createChannelStatuses({ emit, onNotice, clock })
@@ -140,26 +142,39 @@ export function createBridge(options: BridgeOptions): Bridge {
     state,
     onError,
   })
+  /** The connections through which this process posts, or has posted. Only such a process needs a part of their rate limits. */
+  const posting = new Map<string, BridgeConnection>()
   const budgets = createMemberBudgets({
-    connections,
+    connections: posting,
     clock,
     isHeld: () => membership.isHeld(),
     beat: async () => await membership.beat(),
   })
   const listeners = createListeners({
     connections,
+    chatsLeaseName: listenerLeaseName,
     clock,
     onStarted: statuses.markStarted,
-    onElsewhere: statuses.markElsewhere,
+    onElsewhere: (name) => stopped ?? statuses.markElsewhere(name),
     onError,
   })
+  /** What works under the lease of the channels that post only where they listen: they, and their chats. */
+  const boundChats: LeaseUser = {
+    add: (lease) => {
+      for (const [name, one] of connections) if (listenerChannels.has(name)) posting.set(name, one)
+      listeners.add(lease)
+      shards.add({ ...lease, release: async () => await listeners.release(lease) })
+    },
+    drop: (lease) => {
+      shards.drop(lease)
+      listeners.drop(lease)
+    },
+  }
   /** What this process takes part in, more with each step of the start. */
   let takesPart: 'in nothing' | 'in shards' | 'in all' = 'in nothing'
-  const layout = layoutOf(config)
+  let layout = ''
   let hasLayout = false
   let hasOtherLayout = false
-  /** Whether a channel can only post where it listens. Then the chats of other processes could not be answered. */
-  let mustBeAlone = false
   let stateLease: HeldLease | undefined
   let waitingFor: keyof typeof waitingNotices | undefined
   /** Whether other processes went on without this one, and it has not joined them since. */
@@ -282,7 +297,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /** Returns what works under a lease. */
-  function leaseUserOf({ name }: HeldLease): Pick<OwnedShards, 'add' | 'drop'> {
+  function leaseUserOf({ name }: HeldLease): LeaseUser {
+    if (name === listenerLeaseName) return boundChats
     if (name.startsWith(shardLeasePrefix)) return shards
     return name.startsWith(serverLeasePrefix) ? serverWatches : listeners
   }
@@ -301,7 +317,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     if (takesPart !== 'in nothing') wants.shard = allShards.map((name) => `${shardLeasePrefix}${name}`)
     if (takesPart === 'in all')
       for (const name of [...listeners.names(), ...serverWatches.names()]) wants[name] = [name]
-    return { layout, wants, budgets: budgets.request(), ...(mustBeAlone && { isAlone: true }) }
+    return { layout, wants, budgets: budgets.request() }
   }
 
   /** Replaces the people. Throws if the list does not fit the rest of the config, and changes nothing then. */
@@ -330,9 +346,13 @@ export function createBridge(options: BridgeOptions): Bridge {
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
-    mustBeAlone = created.some(([, { posts }]) => posts === 'listener')
+    for (const [name, { posts }] of created) if (posts === 'listener') listenerChannels.add(name)
+    layout = layoutOf(config, listenerChannels)
     await joinWithLayout()
-    for (const [name, connection] of created) connections.set(name, connection)
+    for (const [name, connection] of created) {
+      connections.set(name, connection)
+      if (!listenerChannels.has(name)) posting.set(name, connection)
+    }
     for (const name of serverNames) servers.set(name, await connectToServer(name))
     starting.signal.throwIfAborted()
     stopHints = store.watch(onHint)
@@ -342,7 +362,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     starting.signal.throwIfAborted()
     takesPart = 'in all'
     await beatWithRetries()
-    await Promise.all([listeners.whenStarted(), listeners.startOthers()])
+    await Promise.all([shards.whenRestored(), listeners.whenStarted(), listeners.startOthers()])
     starting.signal.throwIfAborted()
     isListening = true
     receiver.start()
@@ -581,18 +601,21 @@ export function createBridge(options: BridgeOptions): Bridge {
 const stateLeaseName = 'state'
 const layoutKey = 'layout'
 
+/** What works under leases. */
+type LeaseUser = Pick<OwnedShards, 'add' | 'drop'>
+
 /** Returns what all members must have in common, because it decides which shard a chat belongs to. */
-function layoutOf({ mirrors }: Pick<BridgeConfig, 'mirrors'>): string {
-  return JSON.stringify({ shards: shardCount, mirrors })
+function layoutOf({ mirrors }: Pick<BridgeConfig, 'mirrors'>, listenerChannels: ReadonlySet<string>): string {
+  const listener = [...listenerChannels].toSorted()
+  return JSON.stringify({ shards: shardCount, mirrors, ...(listener.length > 0 && { listener }) })
 }
 
 /** What is said while a process waits to join. */
 const waitingNotices = {
   full: 'Another process uses this state. Waiting for it to exit.',
   locked: 'The state is locked or unreachable. Waiting for it.',
-  alone:
-    'Another process uses this state alone: it changes the state, or a channel posts only there. Waiting for it to exit.',
-  layout: 'Another process uses this state with other `mirrors`. Waiting for it to exit.',
+  alone: 'Another process uses this state alone. Waiting for it to exit.',
+  layout: 'Another process uses this state with other `mirrors` or linked devices. Waiting for it to exit.',
 }
 
 /** Returns a webhook that responds to each request with a status. */

@@ -137,19 +137,27 @@ test('a member with other mirrors waits on standby, and says why', async () => {
   expect(second.statuses).toEqual(['waiting', 'joined'])
 })
 
-test('of bridges with a channel that posts only where it listens, one works and the other one waits, also if both start at once', async () => {
+test('of bridges with a channel that posts only where it listens, all are ready and share the other chats', async () => {
   stage = createHealthStage()
-  const changes = { listens: 'one', posts: 'listener' } as const
-  const members = [await stage.open(changes), await stage.open(changes)]
-  const starts = members.map(({ bridge }) => bridge.start())
-  const states = () => members.map(({ bridge }) => bridge.status().state)
-  await passes(() => states().includes('ready'))
-  expect(states().toSorted()).toEqual(['ready', 'standby'])
-  await stage.clock.advance(5000, rest)
-  expect(states().toSorted()).toEqual(['ready', 'standby'])
-  const working = members.find(({ bridge }) => bridge.status().state === 'ready')
-  await working?.bridge.stop()
-  await passes(() => states().includes('ready'))
-  expect(states().toSorted()).toEqual(['ready', 'stopped'])
-  await Promise.all(starts)
+  const changes = { posts: 'listener' } as const
+  const members = [await startMember(changes), await startMember(changes)]
+  await passes(async () => (await shards(members)).every((count) => count === 32))
+  expect(await Promise.all(members.map(({ get }) => get('/readyz')))).toEqual([ready, ready])
+  const receiving = async () => await Promise.all(members.map(async ({ get }) => (await get('/readyz/own'))[1]))
+  expect(await receiving()).toEqual(['receiving\n', 'elsewhere\n'])
+  const stopping = members[0]?.bridge.stop()
+  await passes(async () => (await receiving())[1] === 'receiving\n')
+  await stopping
+  expect(members[0]?.notices).not.toContain('Another process listens to own.')
+})
+
+test('a member for which another channel posts only where it listens waits on standby, and says why', async () => {
+  stage = createHealthStage()
+  const [first, second] = [await startMember(), await stage.open({ listens: 'one', posts: 'listener' })]
+  const starting = second.bridge.start()
+  await expect.poll(() => second.bridge.status().state).toBe('standby')
+  expect(await second.get('/readyz')).toEqual([503, expect.stringMatching(/^standby\n.*linked devices/)])
+  const stopping = first.bridge.stop()
+  await passes(() => second.bridge.status().state === 'ready')
+  await Promise.all([starting, stopping])
 })

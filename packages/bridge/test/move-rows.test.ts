@@ -12,6 +12,8 @@ import { stateOf } from './state-of.ts'
 const slack: ChatPlace = { channel: 'sl', chat: { id: 'C1' } }
 const apart = createMirrors([])
 const together = createMirrors([['tg:1', 'sl:C1']])
+/** The channel posts only where it listens. */
+const bound = createMirrors([], undefined, (channel) => channel === 'sl')
 const prompt = {
   ...{ ...slack, id: '9', actor: { id: 'U1', name: 'Ann' }, text: 'Go on', files: [], isCommand: false },
   ...{ messageRef: { id: '9' }, receivedAt: 1 },
@@ -58,11 +60,13 @@ async function stored(mirrors: typeof apart): Promise<Store> {
 const committing = (store: Store) => async (writes: Parameters<Store['commit']>[0]) =>
   (await store.commit(writes)).type === 'done'
 
-test('all that a chat has is in its new shard once the mirrors of the config changed', async () => {
+test('all that a chat has is in its new shard once the mirrors of the config changed, or where its channel posts', async () => {
   expect(shardOf(slack, together)).not.toBe(shardOf(slack, apart))
   for (const [before, after] of [
     [apart, together],
     [together, apart],
+    [apart, bound],
+    [bound, apart],
   ] as const) {
     const store = await stored(before)
     await moveRows({ state: stateOf(store), commit: committing(store), mirrors: after })

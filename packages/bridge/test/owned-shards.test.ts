@@ -71,6 +71,17 @@ test('a process whose shards stop slowly gives back no more than its excess, the
   expect(released.at(-1)).toBe('03')
 })
 
+test('the shard of channels that post only where they listen is not counted, and never given back as excess', async () => {
+  const { clock, shards, released } = await scene({ names: ['listener', '00', '01'], stopMs: 100 })
+  expect([shards.count(), shards.takeChanges()?.taken]).toEqual([2, 2])
+  shards.giveBack(3)
+  await clock.advance(1000, rest)
+  expect([released.toSorted(), shards.all().map(({ name }) => name)]).toEqual([['00', '01'], ['listener']])
+  void shards.handOver(10_000)
+  await clock.advance(1000, rest)
+  expect([released.at(-1), shards.takeChanges()?.givenBack]).toEqual(['listener', 2])
+})
+
 test('a process that hands over releases each shard as soon as it has stopped, and the others at the end of the time', async () => {
   const names = Array.from({ length: 10 }, (_, index) => `0${index}`)
   const { clock, shards, released } = await scene({ names, stopMs: 100 })

@@ -11,7 +11,7 @@ export function telegramChat(id: number): ChatPlace {
 export function keyOfChat(
   place: ChatPlace,
   key: string,
-  mirrors: Pick<Mirrors, 'chatKeyOf'> = createMirrors([]),
+  mirrors: Pick<Mirrors, 'chatKeyOf' | 'needsListener'> = createMirrors([]),
 ): string {
   return keyInShard(shardOf(place, mirrors), key)
 }

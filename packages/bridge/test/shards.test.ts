@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { queueDecoders, rowDecoders } from '../src/failed/unreadable-rows.ts'
-import { allShards, keyInShard, keyOutOfShard, shardOf } from '../src/state/shard-of.ts'
+import { placeNamed } from '../src/place.ts'
+import { allShards, keyInShard, keyOutOfShard, listenerShard, shardOf } from '../src/state/shard-of.ts'
 
 const alone = createMirrors([])
 
@@ -59,6 +60,19 @@ describe('the shard of a place', () => {
       const other = { channel: 'tg', chat: { id: `9${index}` } }
       expect(shardOf(other, mirrors)).toBe(shardOf(other, alone))
     }
+  })
+
+  test('is that of the listener for chats of a channel that posts only where it listens, and for all that they mirror', () => {
+    const groups = [
+      ['tg:1', 'wa:2'],
+      ['wa:3', 'sl:C3', 'wb:3'],
+      ['tg:4', 'sl:C4'],
+    ]
+    const mirrors = createMirrors(groups, undefined, (channel) => channel === 'wa' || channel === 'wb')
+    const places = ['tg:1', 'wa:2', 'wa:3', 'sl:C3', 'sl:C3/7', 'wb:3', 'wa:5', 'wb:6'].map(placeNamed)
+    expect(places.map((place) => shardOf(place, mirrors))).toEqual(places.map(() => listenerShard))
+    for (const place of ['tg:4', 'sl:C4', 'tg:2', 'sl:C1/7'].map(placeNamed))
+      expect(shardOf(place, mirrors)).toBe(shardOf(place, createMirrors(groups)))
   })
 
   test('is that of its first id for a chat whose id changed', () => {

@@ -15,15 +15,18 @@ export interface Mirrors {
   isNamed(place: ChatPlace): boolean
   /** Returns the mirrored chats of a channel. */
   of(channel: string): readonly Chat[]
+  /** Whether the channel of the place, or of one that it mirrors, posts only where it listens. */
+  needsListener(place: ChatPlace): boolean
 }
 
 /**
  * Returns the lookups for chats that show the same conversation. `groups` are the config's `mirrors`. `withFirstID`: see
- * `ChatMigrations`.
+ * `ChatMigrations`. `postsAtListener` says whether a channel posts only where it listens.
  */
 export function createMirrors(
   groups: readonly (readonly string[])[],
   withFirstID: (place: ChatPlace) => ChatPlace = (same) => same,
+  postsAtListener: (channel: string) => boolean = () => false,
 ): Mirrors {
   const table = Object.fromEntries(
     groups.flatMap((names) => {
@@ -33,18 +36,20 @@ export function createMirrors(
   )
   const entryOf = (place: ChatPlace) => entryFor(table, place, withFirstID)
   const headOf = (place: ChatPlace): ChatPlace => withFirstID(entryOf(place)?.places[0] ?? place)
+  const others = (place: ChatPlace): readonly ChatPlace[] => {
+    const { places = [], own } = entryOf(place) ?? {}
+    return places.filter((one) => one !== own)
+  }
   return {
     keyOf: (place) => placeKey(headOf(place)),
     chatKeyOf: (place) => chatKey(headOf(place)),
     isShared: (place) => (entryOf(place)?.places.length ?? 0) > 1 || placeKey(withFirstID(place)) !== placeKey(place),
-    others: (place) => {
-      const { places = [], own } = entryOf(place) ?? {}
-      return places.filter((one) => one !== own)
-    },
+    others,
     isNamed: (place) => {
       const own = entryOf(place)?.own
       return own !== undefined && placeKey(withFirstID(own)) === placeKey(withFirstID(place))
     },
     of: (channel) => Object.values(table).flatMap(({ own }) => (own?.channel === channel ? [own.chat] : [])),
+    needsListener: (place) => [place, ...others(place)].some(({ channel }) => postsAtListener(channel)),
   }
 }

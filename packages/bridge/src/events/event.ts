@@ -132,8 +132,8 @@ export interface ChannelEvent {
 
 /**
  * Whether this process works on the state, alone or with others. `waiting`: it can't join, because another process uses the state
- * alone or with other `mirrors`. `joined`: it works. `expired`: it could not tell the state in time that it lives, so it makes no
- * calls. `left`: it stopped, or others went on without it.
+ * alone, or with other `mirrors` or linked devices. `joined`: it works. `expired`: it could not tell the state in time that it
+ * lives, so it makes no calls. `left`: it stopped, or others went on without it.
  */
 export interface MemberEvent {
   readonly type: 'member'
@@ -153,9 +153,9 @@ export interface BeatEvent {
   readonly isLate: boolean
   /** How many processes take part, with this one. */
   readonly members: number
-  /** How many shards this process owns. A shard has about one chat of 64. */
+  /** How many of the 64 shards this process owns. A shard has about one chat of 64. */
   readonly shards: number
-  /** How many of them it is still reading, so that they handle no messages yet. */
+  /** How many it is still reading, so that they handle no messages yet. Includes the shard of linked devices. */
   readonly restoring: number
   /** How long the oldest message waits that was received and not handled by this process yet, in ms. 0 if none waits. */
   readonly oldestMs: number

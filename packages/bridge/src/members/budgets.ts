@@ -25,7 +25,7 @@ export function createMemberBudgets({
   isHeld,
   beat,
 }: {
-  /** By the names of the channels. */
+  /** Those through which this process posts, by the names of the channels. More may be added later. */
   readonly connections: ReadonlyMap<string, Pick<BridgeConnection, 'budgets'>>
   readonly clock: Pick<SteadyClock, 'monotonic'>
   /** Whether this process may make calls. */

@@ -4,14 +4,19 @@ import { backOffMs } from '@reply/sink/internal'
 import { toError } from '../error.ts'
 import type { HeldLease } from './membership.ts'
 
-/** Starts and stops the channels of this process. One with a single listener needs the lease `channel/<name>`. */
+/**
+ * Starts and stops the channels of this process. One with a single listener needs the lease `channel/<name>`. Those that post
+ * only where they listen need the lease of their chats' shard.
+ */
 export interface Listeners {
   /** Returns the names of the leases on channels with a single listener. */
   names(): readonly string[]
-  /** Starts the channel of a lease, once its earlier stop is done. */
+  /** Starts the channels of a lease, once their earlier stop is done. */
   add(lease: HeldLease): void
-  /** Stops the channel of a lease that another process has. */
+  /** Stops the channels of a lease that another process has. */
   drop(lease: HeldLease): void
+  /** Stops the channels of a lease, and releases it once they receive nothing any more. Rejects with the first error. */
+  release(lease: HeldLease): Promise<void>
   /** Resolves when the channels of all leases of now are started. Rejects with the error of one that could not be started. */
   whenStarted(): Promise<void>
   /**
@@ -29,6 +34,7 @@ const prefix = 'channel/'
 /** Creates the list of a process. It does nothing before `add` and `startOthers`. */
 export function createListeners({
   connections,
+  chatsLeaseName,
   clock,
   onStarted,
   onElsewhere,
@@ -36,6 +42,8 @@ export function createListeners({
 }: {
   /** By the names of the channels. */
   readonly connections: ReadonlyMap<string, BridgeConnection>
+  /** The name of the lease on the chats of channels that post only where they listen. */
+  readonly chatsLeaseName: string
   readonly clock: Clock
   /** Called with the name of a channel that was started. */
   readonly onStarted: (channel: string) => void
@@ -49,20 +57,35 @@ export function createListeners({
   const last = new Map<string, Promise<void>>()
   let isStopped = false
   return {
-    names: () => [...connections].flatMap(([name, one]) => (hasOneListener(one) ? [`${prefix}${name}`] : [])),
-    add,
+    names: () => [...new Set([...connections.keys()].flatMap((channel) => leaseNameOf(channel) ?? []))],
+    add: (lease) => {
+      for (const channel of channelsOf(lease)) startListening(channel, lease)
+    },
     drop: (lease) => void stopListening(lease).catch(onError),
+    release,
     whenStarted: async () => void (await Promise.all([...listening.values()].map(({ started }) => started))),
     startOthers: async () =>
       void (await Promise.all(
         [...connections].map(async ([name, one]) => {
           if (listening.has(name)) return
-          if (!hasOneListener(one)) return await start(name)
+          if (leaseNameOf(name) === undefined) return await start(name)
           await one.check()
           if (!listening.has(name)) onElsewhere(name)
         }),
       )),
     stopAll,
+  }
+
+  /** Returns the name of the lease that a channel needs. Undefined if every process may receive from it. */
+  function leaseNameOf(channel: string): string | undefined {
+    const { listens, posts } = connections.get(channel) ?? {}
+    if (posts === 'listener') return chatsLeaseName
+    return listens === 'one' ? `${prefix}${channel}` : undefined
+  }
+
+  /** Returns the channels that need a lease. */
+  function channelsOf({ name }: HeldLease): readonly string[] {
+    return [...connections.keys()].filter((channel) => leaseNameOf(channel) === name)
   }
 
   /** Runs a start or stop of a channel after those before it. */
@@ -81,50 +104,53 @@ export function createListeners({
     onStarted(channel)
   }
 
-  /** Starts the channel of a lease. Tries again while that fails and the lease is held. */
-  function add(lease: HeldLease): void {
-    const channel = lease.name.slice(prefix.length)
+  /** Stops a channel. */
+  async function stop(channel: string): Promise<void> {
+    await inOrder(channel, async () => await connections.get(channel)?.stop())
+  }
+
+  /** Starts a channel under a lease. Tries again while that fails and the lease is held. */
+  function startListening(channel: string, lease: HeldLease): void {
     const started = inOrder(channel, async () => {
       if (lease.current() && !isStopped) await start(channel)
     })
     listening.set(channel, { lease, started })
-    started.catch((error) => startAgain(lease, error, 0))
+    started.catch((error) => startAgain(channel, lease, error, 0))
   }
 
   /** Starts a channel again after a pause, because a platform may be unreachable. Reports the error. */
-  function startAgain(lease: HeldLease, error: unknown, failures: number): void {
-    const channel = lease.name.slice(prefix.length)
+  function startAgain(channel: string, lease: HeldLease, error: unknown, failures: number): void {
     if (isStopped || !lease.current()) return
     onError(toError(error))
     clock.after(backOffMs(failures), () => {
       if (isStopped || !lease.current()) return
-      inOrder(channel, async () => await start(channel)).catch((next) => startAgain(lease, next, failures + 1))
+      inOrder(channel, async () => await start(channel)).catch((next) => startAgain(channel, lease, next, failures + 1))
     })
   }
 
-  /** Stops the channel of a lease. */
-  async function stopListening({ name }: HeldLease): Promise<void> {
-    const channel = name.slice(prefix.length)
-    listening.delete(channel)
-    await inOrder(channel, async () => await connections.get(channel)?.stop())
-    if (!isStopped && !listening.has(channel)) onElsewhere(channel)
-  }
-
-  /** Stops all channels at the same time. Each lease is released once its channel receives nothing any more. */
-  async function stopAll(): Promise<void> {
-    isStopped = true
-    const leases = new Map([...listening].map(([channel, { lease }]) => [channel, lease]))
-    listening.clear()
+  /** Stops the channels of a lease, unless they were stopped or have another lease. */
+  async function stopListening(lease: HeldLease): Promise<void> {
     await Promise.all(
-      [...connections].map(async ([channel, connection]) => {
-        await inOrder(channel, async () => await connection.stop())
-        await leases.get(channel)?.release()
+      channelsOf(lease).map(async (channel) => {
+        if (listening.get(channel)?.lease !== lease) return
+        listening.delete(channel)
+        await stop(channel)
+        if (!isStopped && !listening.has(channel)) onElsewhere(channel)
       }),
     )
   }
-}
 
-/** Whether only one process may receive from a channel. */
-function hasOneListener({ listens }: BridgeConnection): boolean {
-  return listens === 'one'
+  /** Stops the channels of a lease, and releases it. */
+  async function release(lease: HeldLease): Promise<void> {
+    await stopListening(lease)
+    await lease.release()
+  }
+
+  /** Stops all channels at the same time, and releases their leases. */
+  async function stopAll(): Promise<void> {
+    isStopped = true
+    const leases = new Set([...listening.values()].map(({ lease }) => lease))
+    const others = [...connections.keys()].filter((channel) => !listening.has(channel))
+    await Promise.all([...[...leases].map(release), ...others.map(stop)])
+  }
 }

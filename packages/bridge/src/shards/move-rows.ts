@@ -20,7 +20,7 @@ const placeOf: Readonly<Record<string, (value: string) => ChatPlace | undefined>
 const queueKinds = ['inbox', 'prompts', 'backlog']
 
 /**
- * Moves the rows of chats that belong to another shard since the config's `mirrors` changed. Only the single member of a state may
+ * Moves the rows of chats that belong to another shard since the config's layout changed. Only the single member of a state may
  * call it. If it is interrupted, the next call moves the rest.
  */
 export async function moveRows({
@@ -30,7 +30,7 @@ export async function moveRows({
 }: {
   readonly state: Pick<SharedState, 'read' | 'list' | 'queue' | 'queues'>
   readonly commit: State['commit']
-  readonly mirrors: Pick<Mirrors, 'chatKeyOf'>
+  readonly mirrors: Pick<Mirrors, 'chatKeyOf' | 'needsListener'>
 }): Promise<void> {
   for (const kind of Object.keys(placeOf)) for (const row of await state.list(`${kind}/`)) await moveValue(row)
   for (const kind of queueKinds)

@@ -1,16 +1,17 @@
 import type { Clock, Reply, ReplyObserver } from '@reply/core'
 import { isTakenOver, toError } from '../error.ts'
 import type { HeldLease } from '../members/membership.ts'
+import { listenerLeaseName } from '../state/shard-of.ts'
 import { waitAtMost } from '../timers.ts'
 import type { Shard } from './shard.ts'
 
-/** The shards that this process owns. */
+/** The shards that this process owns. That of the channels that post only where they listen is not counted. */
 export interface OwnedShards {
   /** Creates the shard of a lease, and restores it once the process's earlier shard of that name has stopped. */
   add(lease: HeldLease): void
   /** Stops the shard of a lease that another process has. */
   drop(lease: HeldLease): void
-  /** Stops a number of shards, those with the fewest runs first, and releases their leases. Returns at once. */
+  /** Stops a number of counted shards, those with the fewest runs first, and releases their leases. Returns at once. */
   giveBack(count: number): void
   /** Returns a shard that is restored and not stopping. */
   find(name: string): Shard | undefined
@@ -18,7 +19,7 @@ export interface OwnedShards {
   all(): readonly Shard[]
   /** How many shards this process has a lease on. */
   count(): number
-  /** How many of them don't take messages yet. */
+  /** How many shards don't take messages yet, counted or not. */
   restoring(): number
   /** Returns what changed since the last call. Undefined if nothing did. */
   takeChanges(): ShardChanges | undefined
@@ -80,6 +81,11 @@ interface Owned {
   isStopping: boolean
 }
 
+/** Whether a shard is one of those that the members share evenly. */
+function isCounted({ name }: HeldLease): boolean {
+  return name !== listenerLeaseName
+}
+
 /** Creates the list of a process, which is empty. */
 export function createOwnedShards({
   create,
@@ -111,7 +117,7 @@ export function createOwnedShards({
     giveBack,
     find: (name) => ready().find((shard) => shard.name === name),
     all: ready,
-    count: () => owned.size,
+    count: () => [...owned.values()].filter(({ lease }) => isCounted(lease)).length,
     restoring: () => [...owned.values()].filter(({ isRestored }) => !isRestored).length,
     takeChanges,
     observe: (server, reply) => ready().flatMap((shard) => shard.observe(server, reply)),
@@ -120,8 +126,9 @@ export function createOwnedShards({
     handOver,
   }
 
-  /** Adds one to numbers of changes. */
-  function note(...names: readonly (keyof ShardChanges)[]): void {
+  /** Adds one to numbers of changes, if the shard of the lease counts. */
+  function note(lease: HeldLease, ...names: readonly (keyof ShardChanges)[]): void {
+    if (!isCounted(lease)) return
     for (const name of names) changes = { ...changes, [name]: changes[name] + 1 }
   }
 
@@ -150,7 +157,7 @@ export function createOwnedShards({
     }
     owned.set(lease.name, one)
     // The first process that ever takes a lease has the fence 1.
-    note('taken', ...((lease.current()?.fence ?? 1) > 1 ? (['takenOver'] as const) : []))
+    note(lease, 'taken', ...((lease.current()?.fence ?? 1) > 1 ? (['takenOver'] as const) : []))
     one.restored = restore(one)
     one.restored.catch((error) => onRestoreFailed(one, error))
   }
@@ -184,10 +191,10 @@ export function createOwnedShards({
   }
 
   /** Stops a shard that was lost. */
-  function drop({ name }: HeldLease): void {
-    const one = owned.get(name)
+  function drop(lease: HeldLease): void {
+    const one = owned.get(lease.name)
     if (!one) return
-    note('lost')
+    note(lease, 'lost')
     void stop(one)
   }
 
@@ -206,7 +213,8 @@ export function createOwnedShards({
   /** Stops shards, those with the fewest runs first. Those that are being stopped count until their leases are released. */
   function giveBack(count: number): void {
     const stillHeld = [...leaving].filter(({ lease }) => lease.current())
-    const chosen = idleFirst().slice(0, Math.max(0, count - stillHeld.length))
+    const divided = idleFirst().filter(({ lease }) => isCounted(lease))
+    const chosen = divided.slice(0, Math.max(0, count - stillHeld.length))
     for (const one of chosen) leaving.add(one)
     void handOverAll(chosen, Number.POSITIVE_INFINITY)
   }
@@ -239,7 +247,7 @@ export function createOwnedShards({
   /** Stops a shard and releases its lease. If that fails, reports why, and the lease expires by itself. */
   async function stopAndRelease(one: Owned, mostMs: number): Promise<void> {
     if (one.isStopping) return
-    note('givenBack')
+    note(one.lease, 'givenBack')
     await stopAndUndo(one, mostMs)
     await waitAtMost(one.shard.whenPosted(), postedMs, clock)
     await waitAtMost(one.lease.release().catch(onError), releaseMs, clock)

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Mirrors } from '../config/mirrors.ts'
 import type { ChatPlace } from '../place.ts'
 
-/** How many shards a state has. Each chat belongs to one of them. A state keeps this number for ever. */
+/** How many shards are divided among the members. A state keeps this number for ever. */
 export const shardCount = 64
 
-/** The names of all shards: `00` to `63`. */
+/** The names of these shards: `00` to `63`. */
 export const allShards: readonly string[] = Array.from({ length: shardCount }, (_, index) =>
   String(index).padStart(2, '0'),
 )
@@ -13,8 +13,21 @@ export const allShards: readonly string[] = Array.from({ length: shardCount }, (
 /** The prefix of the names of the leases on shards. */
 export const shardLeasePrefix = 'shard/'
 
-/** Returns the shard of a place: that of its chat, or of the first chat of its mirrors, whose threads have the same one. */
-export function shardOf(place: ChatPlace, mirrors: Pick<Mirrors, 'chatKeyOf'>): string {
+/**
+ * The shard of all chats of channels that post only where they listen, and of the chats that mirror one of them. The member that
+ * has its lease also listens to these channels. It is one shard for all of them, because a chat may mirror two of them.
+ */
+export const listenerShard = 'listener'
+
+/** The name of the lease on that shard. */
+export const listenerLeaseName = `${shardLeasePrefix}${listenerShard}`
+
+/**
+ * Returns the shard of a place: that of its chat, or of the first chat of its mirrors, whose threads have the same one.
+ * `listenerShard` if it needs the listener.
+ */
+export function shardOf(place: ChatPlace, mirrors: Pick<Mirrors, 'chatKeyOf' | 'needsListener'>): string {
+  if (mirrors.needsListener(place)) return listenerShard
   const [first = 0] = createHash('sha256').update(mirrors.chatKeyOf(place)).digest()
   return allShards[first % shardCount] ?? '00'
 }

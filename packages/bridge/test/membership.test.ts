@@ -419,6 +419,24 @@ test('a lease that is released is not granted by a beat that was answered before
   await membership.leave()
 })
 
+test('what changes while a beat is on its way counts at once: one more beat follows, however often it is asked for', async () => {
+  const { clock, store, broken, membership, lease, told } = await scene()
+  await expire(store, lease)
+  expect(await otherBeats(store)).toEqual([first])
+  // It has reached the store, which has not answered yet.
+  broken.answersAfterMs = 300
+  await clock.advance(1000, rest)
+  await store.leave('other')
+  const beats = [membership.beat(), membership.beat(), membership.beat()]
+  await clock.advance(300, rest)
+  expect(told.splice(0)).toEqual([`lost ${first}`])
+  await clock.advance(300, rest)
+  await Promise.all(beats)
+  expect(told).toEqual([`granted ${first}`])
+  broken.answersAfterMs = 0
+  await membership.leave()
+})
+
 test('a lease whose release failed is granted again, because no other process can take it', async () => {
   const { clock, broken, membership, lease, granted, told } = await scene()
   broken.with = new StoreError('failed', 'The disk is full.')

@@ -36,7 +36,7 @@ export interface Membership {
    * the store fails.
    */
   join(signal?: AbortSignal): Promise<void>
-  /** Beats now. Joins a beat in progress. Rejects if the store fails. */
+  /** Beats now. After a beat in progress, which may not know what changed, beats once more. Rejects if the store fails. */
   beat(): Promise<void>
   /** Whether calls are allowed now that need no lease on a chat. */
   isHeld(): boolean
@@ -122,6 +122,8 @@ export function createMembership(
   /** When the last beat that was answered was sent, by the monotonic clock. */
   let sentAt = Number.NEGATIVE_INFINITY
   let beating: Promise<void> | undefined
+  /** The beat that follows the one in progress. */
+  let nextBeat: Promise<void> | undefined
   let failure: unknown
   let problem: string | undefined
   let waitingProblem: string | undefined
@@ -168,14 +170,26 @@ export function createMembership(
     stopBeats()
     if (hasLeft) return
     stopBeats = clock.after(isMember ? beatMs : askAgainMs, () => {
-      void beat()
+      void joinBeat()
         .catch(() => {})
         .then(scheduleBeat)
     })
   }
 
-  /** Beats. Joins a beat in progress. */
+  /** Beats, after a beat in progress. */
   async function beat(): Promise<void> {
+    if (!beating) return await joinBeat()
+    nextBeat ??= beating
+      .catch(() => {})
+      .then(() => {
+        nextBeat = undefined
+        return joinBeat()
+      })
+    await nextBeat
+  }
+
+  /** Beats, or joins a beat in progress. */
+  async function joinBeat(): Promise<void> {
     beating ??= beatOnce().finally(() => {
       beating = undefined
     })
@@ -349,7 +363,7 @@ export function createMembership(
       if (isQuitting) throw new PortError('unreachable', 'Not sent, because the bridge is stopping.')
       stopCallsIfExpired()
       // After the computer slept, the timer may be late and other processes may have taken over.
-      if (isMember) void beat().catch(() => {})
+      if (isMember) void joinBeat().catch(() => {})
       await recheck.promise
     }
   }

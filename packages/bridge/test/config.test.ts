@@ -100,6 +100,37 @@ describe('a config', () => {
       { people: { ann: { ids: ['sl:U1'], may: [] } } },
       'people.ann.ids.0: "sl:U1" names an unknown channel. Use one of these: tg.',
     ],
+    ['a transcriber without a program', { transcribe: {} }, 'transcribe: Set either `command` or `url`.'],
+    [
+      'a transcriber that is a service, too',
+      { transcribe: { command: ['cat'], url: 'http://127.0.0.1:9', model: 'm' } },
+      'transcribe: Set either `command` or `url`.',
+    ],
+    [
+      'a service without a model',
+      { transcribe: { url: 'http://127.0.0.1:9' } },
+      'transcribe: Set the `model` of the service.',
+    ],
+    [
+      'a program with a key',
+      { transcribe: { command: ['cat'], key: { env: 'KEY' } } },
+      'transcribe: Remove `key` and `model`: they are for `url`.',
+    ],
+    [
+      'a service with a key in its address',
+      { transcribe: { url: 'https://user:swordfish@api.example', model: 'm' } },
+      'transcribe.url: Write the address without credentials. Use the field `key` for the key.',
+    ],
+    [
+      'a converter without a result',
+      { transcribe: { command: ['cat'], convert: ['ffmpeg', '-i', '{file}'] } },
+      'transcribe.convert: Write `{file}` where the path of the audio belongs, and `{wav}` where that of the result belongs.',
+    ],
+    [
+      'a transcriber as a command line',
+      { transcribe: { command: 'whisper-cli -f' } },
+      'transcribe.command: Write the program and its arguments as a list, for example ["whisper-cli", "-f", "{file}"].',
+    ],
     [
       'an id of two people',
       { people: { ann: { ids: ['tg:1'], may: [] }, bob: { ids: ['tg:1'], may: [] } } },
@@ -420,6 +451,24 @@ describe('a config file', () => {
     }
     const path = write('own/reply.json', JSON.stringify({ ...least, servers, routes: { '*': 'beside' } }))
     expect(loadConfig(path, {}).ownPaths).toEqual([path, join(folder, 'own/state')])
+  })
+
+  test('keeps the programs and files of `transcribe` out of reach, and finds programs beside the config', () => {
+    const transcribe = {
+      command: ['./tools/listen', '-m', '/models/base.bin', '-f', '{file}'],
+      convert: ['ffmpeg', '-i', '{file}', '{wav}'],
+    }
+    mkdirSync(join(folder, 'own'))
+    const path = write('own/reply.json', JSON.stringify({ ...least, transcribe }))
+    const { config, ownPaths } = loadConfig(path, {})
+    expect(config.transcribe).toMatchObject({
+      command: [join(folder, 'own/tools/listen'), ...transcribe.command.slice(1)],
+      convert: transcribe.convert,
+    })
+    expect(ownPaths).toEqual([path, join(folder, 'own/state'), join(folder, 'own/tools/listen'), '/models/base.bin'])
+    const servers = { home: { url: 'http://127.0.0.1:4096', directory: '/models' } }
+    write('own/reply.json', JSON.stringify({ ...least, servers, transcribe }))
+    expect(() => loadConfig(path, {})).toThrow(/\/models contains files of the bridge/)
   })
 
   test('refuses a state or a secret behind a link into the directory', () => {

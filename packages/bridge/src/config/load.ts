@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import { keepSecret } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
 import * as z from 'zod'
@@ -18,7 +18,10 @@ export interface LoadedConfig {
    * were written.
    */
   readonly state: StateConfig
-  /** Absolute paths of the config, the files of secrets, and the folder of a SQLite state. No agent may access them. */
+  /**
+   * Absolute paths of the config, the files of secrets, the folder of a SQLite state, and the programs and files that
+   * `transcribe` names. No agent may access them.
+   */
   readonly ownPaths: readonly string[]
   readonly secret: ReadSecret
 }
@@ -42,7 +45,8 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
     )
   const config = withAbsoluteFolders(parseConfig(readJson(path)), folder)
   const { state, statePaths } = stateIn(config, folder)
-  const ownPaths = [resolve(path), ...statePaths, ...secretFilesIn(config).map((file) => resolve(folder, file))]
+  const secretPaths = secretFilesIn(config).map((file) => resolve(folder, file))
+  const ownPaths = [resolve(path), ...statePaths, ...secretPaths, ...programPathsIn(config)]
   requireUnwritable(path)
   for (const [name, { directory }] of Object.entries(config.servers))
     if (directory !== undefined) requireApart(`servers.${name}.directory: ${directory}`, directory, ownPaths)
@@ -74,9 +78,14 @@ export function readPeople(path: string): BridgeConfig['people'] | undefined {
   }
 }
 
+/** Returns the absolute paths in the commands of `transcribe`: an agent that could change a program could read secrets. */
+function programPathsIn({ transcribe }: BridgeConfig): readonly string[] {
+  return [...(transcribe?.command ?? []), ...(transcribe?.convert || [])].filter((one) => isAbsolute(one))
+}
+
 /**
- * Returns the config with absolute directories for agents, resolved from a folder. Those of servers stay, because a server may
- * run elsewhere.
+ * Returns the config with absolute directories for agents and absolute programs of `transcribe`, resolved from a folder. Those of
+ * servers stay, because a server may run elsewhere, and so do programs that `PATH` finds.
  */
 function withAbsoluteFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {
@@ -84,7 +93,21 @@ function withAbsoluteFolders(config: BridgeConfig, folder: string): BridgeConfig
     const isLocal = agent !== undefined && directory !== undefined
     return [name, isLocal ? { ...server, directory: resolve(folder, directory) } : server] as const
   })
-  return { ...config, servers: Object.fromEntries(servers) }
+  const { transcribe } = config
+  const programs = transcribe && {
+    ...transcribe,
+    ...(transcribe.command && { command: withAbsoluteProgram(transcribe.command, folder) }),
+    ...(transcribe.convert && { convert: withAbsoluteProgram(transcribe.convert, folder) }),
+  }
+  return { ...config, servers: Object.fromEntries(servers), ...(programs && { transcribe: programs }) }
+}
+
+/** Returns a command whose program is absolute, resolved from a folder. A name that `PATH` finds stays. */
+function withAbsoluteProgram(
+  [program, ...args]: readonly [string, ...string[]],
+  folder: string,
+): [string, ...string[]] {
+  return [program.includes('/') ? resolve(folder, program) : program, ...args]
 }
 
 /**

@@ -145,6 +145,55 @@ const router = z.strictObject({
   receipts: z.boolean().default(false).describe("Posts a message with the run's id when a run starts."),
 })
 
+/** A program and its arguments. */
+const commandLine = z.tuple(
+  [z.string().min(1)],
+  z.string(),
+  'Write the program and its arguments as a list, for example ["whisper-cli", "-f", "{file}"].',
+)
+
+/** How voice notes become text: by a local program, or by a service. */
+const transcribe = z
+  .strictObject({
+    command: commandLine
+      .optional()
+      .describe(
+        'A recogniser on this computer, and its arguments, for example `["whisper-cli", "-m", "/models/ggml-base.bin", "-np", "-nt", "-f", "{file}"]`. It prints the text. `{file}` is replaced with the path of the audio. Without `{file}`, the path is the last argument. Not interpreted by a shell.',
+      ),
+    url: z
+      .url({ protocol: /^https?$/, error: 'Write an address such as "https://api.openai.com/v1".' })
+      .refine((url) => !hasCredentials(url), 'Write the address without credentials. Use the field `key` for the key.')
+      .optional()
+      .describe('The address of a service with OpenAI’s `/audio/transcriptions`, with or without that path.'),
+    key: secretSource.optional(),
+    model: z.string().min(1).optional().describe('The model of the service, for example `whisper-1`.'),
+    convert: z
+      .union([commandLine, z.literal(false)], 'Write a command such as ["ffmpeg", "-i", "{file}", "{wav}"], or false.')
+      .refine(
+        (command) =>
+          command === false || ['{file}', '{wav}'].every((name) => command.some((one) => one.includes(name))),
+        'Write `{file}` where the path of the audio belongs, and `{wav}` where that of the result belongs.',
+      )
+      .optional()
+      .describe(
+        'Converts the audio first, because voice notes are Ogg/Opus, which few recognisers read: `{file}` is its path, `{wav}` that of the result, `{seconds}` the most seconds that are needed. `false`: converts nothing. Default: FFmpeg, to WAV with 16 kHz and one channel. With `url`: `false`.',
+      ),
+    maxSeconds: z.number().int().min(1).max(14_400).default(600).describe('Longest voice note, in seconds.'),
+    timeoutMs: z
+      .number()
+      .int()
+      .min(1000)
+      .max(longestTimerMs)
+      .default(120_000)
+      .describe('How long converting and transcribing a voice note may take together, in ms.'),
+  })
+  .refine(({ command, url }) => (command === undefined) !== (url === undefined), 'Set either `command` or `url`.')
+  .refine(({ url, model }) => url === undefined || model !== undefined, 'Set the `model` of the service.')
+  .refine(
+    ({ command, key, model }) => command === undefined || (key === undefined && model === undefined),
+    'Remove `key` and `model`: they are for `url`.',
+  )
+
 /** A channel's entry: its `type` names the package that knows the other fields. */
 export const channelSchema = z.looseObject({
   type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'Write the name of a channel package, for example "telegram".'),
@@ -190,6 +239,11 @@ export const configSchema = z.strictObject({
     .describe(
       'Lists of chats that share a session, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. A chat includes its threads. Every chat of a list shows the runs of the others, and people can answer and stop them there.',
     ),
+  transcribe: transcribe
+    .optional()
+    .describe(
+      'How voice notes and other audio become text. Default: people who send some are told that it is not set up.',
+    ),
   router: router.prefault({}),
   state: z
     .union(
@@ -216,6 +270,9 @@ export type SqliteState = z.infer<typeof sqliteStateSchema>
 
 /** The `router` of a config: how messages become runs. */
 export type RouterConfig = BridgeConfig['router']
+
+/** The `transcribe` of a config: how voice notes become text. */
+export type TranscribeConfig = NonNullable<BridgeConfig['transcribe']>
 
 /** One person of the config. */
 export type PersonConfig = BridgeConfig['people'][string]

@@ -1,0 +1,68 @@
+import type { InboundFile } from '@reply/sink'
+
+/** Names of kinds of audio without their parameters, with the ending of a file name that programs and services know. */
+const endings: Readonly<Record<string, string>> = {
+  'audio/ogg': 'ogg',
+  'audio/opus': 'ogg',
+  'application/ogg': 'ogg',
+  'audio/mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+  'audio/mp4': 'm4a',
+  'audio/m4a': 'm4a',
+  'audio/x-m4a': 'm4a',
+  'audio/aac': 'aac',
+  'audio/amr': 'amr',
+  'audio/webm': 'webm',
+  'audio/flac': 'flac',
+  'audio/x-flac': 'flac',
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/wave': 'wav',
+}
+
+/** Returns a media type in lower case without its parameters: `audio/ogg; codecs=opus` becomes `audio/ogg`. */
+function bareType(mime: string): string {
+  return mime.split(';', 1).join('').trim().toLowerCase()
+}
+
+/** Whether a file is a voice note or other audio, by its media type. */
+export function isAudio({ mime }: Pick<InboundFile, 'mime'>): boolean {
+  const type = bareType(mime)
+  return type.startsWith('audio/') || type === 'application/ogg'
+}
+
+/** Returns the ending of a file name for a media type. `bin` for an unknown one. */
+export function endingOf(mime: string): string {
+  return endings[bareType(mime)] ?? 'bin'
+}
+
+/** Samples of Opus in a second, whatever was recorded. https://www.rfc-editor.org/rfc/rfc7845#section-4 */
+const opusRate = 48_000
+
+/**
+ * Returns how long an Ogg file with Opus says that it is, in seconds: the position in the header of its last page. Undefined
+ * for any other file. https://www.rfc-editor.org/rfc/rfc3533#section-6
+ */
+export function opusSeconds(bytes: Uint8Array): number | undefined {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const isOpus = file.subarray(0, 4).equals(pageMark) && file.subarray(0, 128).includes('OpusHead')
+  const last = file.lastIndexOf(pageMark)
+  if (!isOpus || last + 14 > file.length) return undefined
+  // -1 on a page where no packet ends.
+  const position = file.readBigInt64LE(last + 6)
+  return position < 0 ? undefined : Number(position) / opusRate
+}
+
+const pageMark = Buffer.from('OggS')
+
+/**
+ * Returns how long a WAV file is, in seconds, from its first bytes and its size. Undefined for any other file. Ignores chunks
+ * beside the samples, which are small. https://www.mmsp.ece.mcgill.ca/Documents/AudioFormats/WAVE/WAVE.html
+ */
+export function wavSeconds(head: Uint8Array, size: number): number | undefined {
+  const file = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
+  if (file.length < 32 || file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 12, 16) !== 'fmt ')
+    return undefined
+  const bytesInSecond = file.readUInt32LE(28)
+  return bytesInSecond === 0 ? undefined : (size - 44) / bytesInSecond
+}

@@ -1,0 +1,343 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { systemClock } from '@reply/core'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { parseConfig } from '../src/config/parse.ts'
+import { endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.ts'
+import { cleanTranscript } from '../src/voice/clean-transcript.ts'
+import { createTranscriber, type Transcriber } from '../src/voice/transcriber.ts'
+
+const note = new TextEncoder().encode('not audio, but these programs do not look')
+const never = new AbortController().signal
+const stops: (() => unknown)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+
+/** Returns a transcriber with this `transcribe`, whose key is `swordfish`. */
+function transcriberOf(transcribe: object): Transcriber {
+  const { transcribe: config } = parseConfig({
+    servers: { home: { url: 'http://127.0.0.1:4096' } },
+    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
+    transcribe,
+  })
+  if (!config) throw new Error('no transcribe')
+  return createTranscriber({ config, secret: () => 'swordfish', env: { PATH: process.env.PATH }, clock: systemClock })
+}
+
+/** Returns a transcriber whose program is a shell script. `$1` is the path of the audio. */
+function scripted(script: string, more: object = {}): Transcriber {
+  return transcriberOf({ command: ['/bin/sh', '-c', script, 'sh'], convert: false, ...more })
+}
+
+const leftFolders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('reply-voice-'))
+
+describe('a local program', () => {
+  test('gets the path of the audio as its last argument, and its output is the text', async () => {
+    const result = await scripted('basename "$1"; cat "$1"').transcribe(note, 'audio/ogg; codecs=opus', never)
+    expect(result).toEqual({ type: 'understood', text: `voice.ogg\n${new TextDecoder().decode(note)}` })
+  })
+
+  test('gets the path where the command has {file}, also within an argument', async () => {
+    const program = {
+      command: ['/bin/sh', '-c', 'cat "$(echo "$1" | cut -d = -f 2)"', 'sh', '--file={file}'],
+      convert: false,
+    }
+    const result = await transcriberOf(program).transcribe(note, 'audio/ogg', never)
+    expect(result).toMatchObject({ type: 'understood', text: expect.stringContaining('not audio') })
+  })
+
+  test('gets what the converter wrote, which gets the most seconds', async () => {
+    const convert = [
+      '/bin/sh',
+      '-c',
+      'printf "%s s of %s" "$2" "$(cat "$1")" > "$3"',
+      'sh',
+      '{file}',
+      '{seconds}',
+      '{wav}',
+    ]
+    const result = await scripted('cat "$1"', { convert, maxSeconds: 30 }).transcribe(note, 'audio/ogg', never)
+    expect(result).toMatchObject({ type: 'understood', text: expect.stringMatching(/^31 s of not audio/) })
+  })
+
+  test('does not get a shell: what looks like one in a command is an argument', async () => {
+    const program = { command: ['/bin/echo', '$(id)', '`id`', ';', 'id', '{file}'], convert: false }
+    const result = await transcriberOf(program).transcribe(note, 'audio/ogg', never)
+    expect(result).toMatchObject({ text: expect.stringMatching(/^\$\(id\) `id` ; id \/\S+\/voice\.ogg$/) })
+  })
+
+  test('has only the given environment, and leaves no file behind', async () => {
+    vi.stubEnv('VOICE_TEST_SECRET', 'swordfish')
+    const before = leftFolders()
+    const result = await scripted('env; pwd; : > left-behind').transcribe(note, 'audio/ogg', never)
+    vi.unstubAllEnvs()
+    expect(result).toMatchObject({ text: expect.not.stringContaining('swordfish') })
+    expect(leftFolders()).toEqual(before)
+  })
+
+  test.each<[string, string, object]>([
+    ['prints nothing', ':', { why: 'empty' }],
+    ['prints only silence', 'echo "[BLANK_AUDIO]"', { why: 'empty' }],
+    ['fails', 'echo "no model" >&2; exit 3', { why: 'failed', detail: 'It exited with 3. no model' }],
+    ['is killed', 'kill -9 $$', { why: 'failed', detail: 'It was ended by SIGKILL.' }],
+    ['floods its output', 'yes word', { why: 'too-much' }],
+    ['floods its error output and fails', 'yes word | head -c 5000000 >&2; exit 1', { why: 'failed' }],
+  ])('that %s is told apart', async (_, script, expected) => {
+    expect(await scripted(script).transcribe(note, 'audio/ogg', never)).toMatchObject({ type: 'failed', ...expected })
+  })
+
+  test('that is not installed is missing, also as the converter', async () => {
+    const none = { command: ['reply-no-such-program'] }
+    expect(await transcriberOf({ ...none, convert: false }).transcribe(note, 'audio/ogg', never)).toMatchObject({
+      why: 'missing',
+      detail: expect.stringContaining('reply-no-such-program'),
+    })
+    const converted = { command: ['cat'], convert: ['reply-no-converter', '{file}', '{wav}'] }
+    expect(await transcriberOf(converted).transcribe(note, 'audio/ogg', never)).toMatchObject({ why: 'missing' })
+  })
+
+  test('that hangs is ended with all that it started, once its time is over', async () => {
+    const folder = leftFolders()
+    const hung = scripted('trap "" TERM; sleep 987 & echo $!; wait', { timeoutMs: 1000 })
+    expect(await hung.transcribe(note, 'audio/ogg', never)).toEqual({ type: 'failed', why: 'late' })
+    await expectGone('sleep 987')
+    expect(leftFolders()).toEqual(folder)
+  })
+
+  test('that started others is ended with them when it exits, also if they hold its output', async () => {
+    const result = await scripted('sleep 986 & echo done').transcribe(note, 'audio/ogg', never)
+    expect(result).toEqual({ type: 'understood', text: 'done' })
+    await expectGone('sleep 986')
+  })
+
+  test('is ended by a cancel, and a note that waits for its turn begins nothing', async () => {
+    const cancel = new AbortController()
+    const hung = scripted('sleep 985')
+    const all = [1, 2, 3].map(() => hung.transcribe(note, 'audio/ogg', cancel.signal))
+    await vi.waitFor(() => expect(running('sleep 985')).toBe(2), { timeout: 5000 })
+    cancel.abort()
+    expect(await Promise.all(all)).toEqual([1, 2, 3].map(() => ({ type: 'failed', why: 'canceled' })))
+    await expectGone('sleep 985')
+  })
+
+  test('lets the others go on after two notes that hang', async () => {
+    const one = transcriberOf({
+      command: ['/bin/sh', '-c', '[ "$(cat "$1")" = hang ] && sleep 984; cat "$1"', 'sh'],
+      convert: false,
+      timeoutMs: 1000,
+    })
+    const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+    const results = await Promise.all(
+      ['hang', 'hang', 'a', 'b', 'c'].map((text) => one.transcribe(bytes(text), 'audio/ogg', never)),
+    )
+    expect(results.map((result) => (result.type === 'understood' ? result.text : result.why))).toEqual([
+      'late',
+      'late',
+      'a',
+      'b',
+      'c',
+    ])
+  })
+})
+
+describe('a service', () => {
+  test('gets the file, the model and the key, and its text counts', async () => {
+    const { url, requests } = await serviceWith((_, response) => response.end('{"text":" Add a test. "}'))
+    const one = transcriberOf({ url, model: 'whisper-1', key: { env: 'KEY' } })
+    expect(await one.transcribe(note, 'audio/ogg; codecs=opus', never)).toEqual({
+      type: 'understood',
+      text: 'Add a test.',
+    })
+    const [{ method, path, authorization, body } = { body: '' }] = requests
+    expect({ method, path, authorization }).toEqual({
+      method: 'POST',
+      path: '/v1/audio/transcriptions',
+      authorization: 'Bearer swordfish',
+    })
+    expect(body).toMatch(/name="model"\r\n\r\nwhisper-1\r\n/)
+    expect(body).toMatch(/name="file"; filename="voice\.ogg"[\s\S]*not audio, but/)
+  })
+
+  test('may be named with its whole path, and needs no key', async () => {
+    const { url, requests } = await serviceWith((_, response) => response.end('{"text":"Yes."}'))
+    const one = transcriberOf({ url: `${url}/audio/transcriptions`, model: 'base' })
+    expect(await one.transcribe(note, 'audio/ogg', never)).toMatchObject({ text: 'Yes.' })
+    expect(requests).toMatchObject([{ path: '/v1/audio/transcriptions', authorization: undefined }])
+  })
+
+  test.each<[string, (response: ServerResponse) => unknown, object]>([
+    ['refuses the key', (response) => response.writeHead(401).end(), { why: 'shut-out' }],
+    [
+      'refuses the audio',
+      (response) => response.writeHead(400).end('{"error":{"message":"Invalid file\\u001b[31m format."}}'),
+      { why: 'unreadable', detail: 'The service answered 400. Invalid file\\u001b[31m format.' },
+    ],
+    ['finds it too large', (response) => response.writeHead(413).end('no JSON'), { why: 'unreadable' }],
+    ['is busy', (response) => response.writeHead(429).end(), { why: 'busy', detail: 'The service answered 429.' }],
+    ['fails', (response) => response.writeHead(503).end(), { why: 'busy' }],
+    ['is another service', (response) => response.writeHead(404).end(), { why: 'failed' }],
+    [
+      'leads elsewhere',
+      (response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
+      { why: 'failed' },
+    ],
+    ['answers without a text', (response) => response.end('{"words":[]}'), { why: 'failed' }],
+    ['answers with no JSON', (response) => response.end('<html>'), { why: 'failed' }],
+    ['heard nothing', (response) => response.end('{"text":""}'), { why: 'empty' }],
+    ['floods', (response) => response.end(`{"text":"${'a'.repeat(300_000)}"}`), { why: 'too-much' }],
+    ['closes the connection', (response) => response.destroy(), { why: 'busy' }],
+  ])('that %s is told apart', async (_, respond, expected) => {
+    const { url } = await serviceWith((_request, response) => respond(response))
+    const result = await transcriberOf({ url, model: 'm', key: { env: 'KEY' } }).transcribe(note, 'audio/ogg', never)
+    expect(result).toMatchObject({ type: 'failed', ...expected })
+    expect(JSON.stringify(result)).not.toContain('swordfish')
+  })
+
+  test('that does not answer, or sends its answer byte by byte, is left when the time is over', async () => {
+    for (const respond of [() => {}, (response: ServerResponse) => dripped(response)]) {
+      const { url } = await serviceWith((_, response) => respond(response))
+      const one = transcriberOf({ url, model: 'm', timeoutMs: 1000 })
+      expect(await one.transcribe(note, 'audio/ogg', never)).toEqual({ type: 'failed', why: 'late' })
+    }
+  })
+
+  test('is left by a cancel', async () => {
+    const { url, requests } = await serviceWith(() => {})
+    const cancel = new AbortController()
+    const result = transcriberOf({ url, model: 'm' }).transcribe(note, 'audio/ogg', cancel.signal)
+    await vi.waitFor(() => expect(requests).toHaveLength(1))
+    cancel.abort()
+    expect(await result).toEqual({ type: 'failed', why: 'canceled' })
+  })
+
+  test('that can’t be reached is busy', async () => {
+    const { url, stop } = await serviceWith(() => {})
+    await stop()
+    const result = await transcriberOf({ url, model: 'm' }).transcribe(note, 'audio/ogg', never)
+    expect(result).toMatchObject({ why: 'busy', detail: expect.stringContaining('ECONNREFUSED') })
+  })
+})
+
+describe('the text', () => {
+  test.each([
+    ['two lines', '  Fix the \r\n\r\n parser.\n', 'Fix the\nparser.'],
+    ['control sequences', '\u001b[31mred\u001b[0m \u0007bell\u0000', 'red bell'],
+    ['a title and a link for terminals', '\u001b]0;title\u0007a\u001b]8;;http://x\u0007b\u001b]8;;\u0007', 'ab'],
+    ['a reversed order and tags', 'a\u202eb\u2066c\ufeff\u{e0041}\u{e007f}', 'abc'],
+    ['separators', 'one\u2028two\u0085three', 'one\ntwo\nthree'],
+    ['half a surrogate pair', 'a\ud800b', 'ab'],
+    ['joiners of Persian', 'می\u200cخواهم', 'می\u200cخواهم'],
+    ['a slash command', ' \u200c/ /deploy prod', 'deploy prod'],
+    ['a slash after hidden characters', '\ufeff\n\u2060/undo', 'undo'],
+    ['silence', '[BLANK_AUDIO]\n', ''],
+    ['silence between words', 'Go.\n[SILENCE]\nStop.', 'Go.\nStop.'],
+  ])('of %s is cleaned', (_, printed, text) => expect(cleanTranscript(printed)).toBe(text))
+})
+
+describe('audio', () => {
+  test('is told by its media type', () => {
+    const types = ['audio/ogg; codecs=opus', 'AUDIO/MPEG', 'application/ogg', 'audio/x-new', 'video/mp4', 'text/plain']
+    expect(types.map((mime) => isAudio({ mime }))).toEqual([true, true, true, true, false, false])
+    expect(types.map(endingOf)).toEqual(['ogg', 'mp3', 'ogg', 'bin', 'bin', 'bin'])
+  })
+
+  test('of Ogg/Opus tells its length in its last page, and other files don’t', () => {
+    expect(opusSeconds(oggPage(3600 * 48_000))).toBe(3600)
+    expect(opusSeconds(oggPage(-1))).toBeUndefined()
+    expect(opusSeconds(oggPage(5).subarray(0, 12))).toBeUndefined()
+    expect(opusSeconds(note)).toBeUndefined()
+  })
+
+  test('that says to be too long is not transcribed', async () => {
+    const result = await scripted('echo ran', { maxSeconds: 60 }).transcribe(oggPage(61 * 48_000), 'audio/ogg', never)
+    expect(result).toEqual({ type: 'failed', why: 'too-long' })
+  })
+
+  test('that is too long once it is converted is not transcribed', async () => {
+    const wav = Buffer.alloc(44)
+    wav.write('RIFF')
+    wav.write('WAVEfmt ', 8)
+    wav.writeUInt32LE(10, 28)
+    expect(wavSeconds(wav, 44 + 25)).toBe(2.5)
+    expect(wavSeconds(note, 100)).toBeUndefined()
+    const convert = ['/bin/sh', '-c', 'cp "$1" "$2"; head -c 700 /dev/zero >> "$2"', 'sh', '{file}', '{wav}']
+    const one = scripted('echo ran', { convert, maxSeconds: 60 })
+    expect(await one.transcribe(wav, 'audio/wav', never)).toEqual({ type: 'failed', why: 'too-long' })
+  })
+
+  test('without a byte is unreadable', async () => {
+    const result = await scripted('echo ran').transcribe(new Uint8Array(), 'audio/ogg', never)
+    expect(result).toMatchObject({ type: 'failed', why: 'unreadable' })
+  })
+})
+
+/** Returns one page of Ogg/Opus with this position. */
+function oggPage(position: number): Uint8Array {
+  const page = Buffer.alloc(47)
+  page.write('OggS')
+  page.writeBigInt64LE(BigInt(position), 6)
+  page.write('OpusHead', 28)
+  return page
+}
+
+/** How many processes have this command line. */
+function running(command: string): number {
+  return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandLine(pid) === command).length
+}
+
+/** Returns the command line of a process. Empty for one that has ended. */
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
+  } catch {
+    return ''
+  }
+}
+
+/** Waits until no process has this command line. */
+async function expectGone(command: string): Promise<void> {
+  await vi.waitFor(() => expect(running(command)).toBe(0), { timeout: 5000 })
+}
+
+interface ServiceRequest {
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly authorization: string | undefined
+  readonly body: string
+}
+
+/** Starts a server that responds so, below `/v1`. */
+async function serviceWith(
+  respond: (request: IncomingMessage, response: ServerResponse) => unknown,
+): Promise<{ readonly url: string; readonly requests: readonly ServiceRequest[]; readonly stop: () => Promise<void> }> {
+  const requests: ServiceRequest[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { method, url: path, headers } = request
+    requests.push({
+      method,
+      path,
+      authorization: headers.authorization,
+      body: Buffer.concat(chunks).toString('latin1'),
+    })
+    respond(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const stop = async (): Promise<void> => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  stops.push(stop)
+  return { url: `http://127.0.0.1:${port}/v1`, requests, stop }
+}
+
+/** Sends one byte of a body each 50 ms. */
+function dripped(response: ServerResponse): void {
+  const timer = setInterval(() => response.write(' '), 50)
+  response.on('close', () => clearInterval(timer))
+}

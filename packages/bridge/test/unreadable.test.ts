@@ -27,6 +27,7 @@ const keys: Readonly<Record<string, string>> = {
   'ask/': 'ask/per_0',
   'seen/': 'seen/telegram/1/70000',
   'ledger/': 'ledger/telegram/1/ses_0/msg_0',
+  'wake/': 'wake/home',
 }
 const queues: Readonly<Record<string, string>> = {
   'inbox/': 'inbox/telegram/1/',
@@ -108,6 +109,16 @@ describe('in a real state', () => {
       const value = JSON.stringify({ id, phase, status, server, startedAt, prompt: JSON.parse(promptText('1')) })
       await store.commit([{ type: 'put', key: stored(key), value }])
       expect(await state.read(key)).toBe(value)
+    },
+  )
+
+  test.each(['wake/%zz/ses_0', 'wake/home/%zz', 'wake/home/', 'wake/home'])(
+    'a handed-over session with the key %s is put aside, and the others are followed',
+    async (key) => {
+      const good = 'wake/home/ses_0'
+      await store.commit([key, good].map((one) => ({ type: 'put', key: stored(one), value: '' })))
+      expect((await state.list('wake/')).map((row) => row.key)).toEqual([good])
+      expect(await failures()).toMatchObject([{ type: 'row', key }])
     },
   )
 

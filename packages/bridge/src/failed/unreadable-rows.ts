@@ -8,6 +8,7 @@ import {
   toQueuedPrompt,
   toRoute,
   toUsedSession,
+  toWoken,
   type UnreadableRow,
 } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
@@ -27,6 +28,7 @@ export const rowDecoders: Readonly<Record<string, (value: string, key: string) =
   'ask/': toTime,
   'seen/': toTime,
   'ledger/': requireLedger,
+  'wake/': (_, key) => toWoken(key),
 }
 
 /** Decoders of queue entries, by the prefix of the queue's name. */

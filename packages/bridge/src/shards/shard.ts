@@ -29,6 +29,7 @@ import type { BridgeServices } from '../runs/services.ts'
 import type { SessionReads } from '../runs/session-reads.ts'
 import { withLeasedCalls } from '../servers/lease-context.ts'
 import type { RequireSafe } from '../servers/safety.ts'
+import { toWoken } from '../state/decode.ts'
 import { createRegistry } from '../state/registry.ts'
 import { shardLeasePrefix, wakePrefix } from '../state/shard-of.ts'
 import { createErrorReports, createState, type StoreReports } from '../state/state.ts'
@@ -226,7 +227,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   /** Watches each session that was handed over, in place of the one watched longest if they are too many. */
   async function followWoken(): Promise<void> {
     for (const { key } of await state.withRetries(() => state.list(wakePrefix))) {
-      const [, server = '', sessionID = ''] = key.split('/').map(decodeURIComponent)
+      const { server, sessionID } = toWoken(key)
       const client = servers.get(server)
       if (client && !stopping.signal.aborted && !watches.has(sessionID)) {
         watches.set(sessionID, client.watch({ sessionID }, { observe: (reply) => runner.observe(server, reply) }))

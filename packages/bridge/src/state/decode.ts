@@ -252,6 +252,13 @@ export function toForwardedPress(text: string): ForwardedPress {
   return value as ForwardedPress
 }
 
+/** Returns the server and the session in the key of a session that was handed to a shard. Throws if the key isn't one. */
+export function toWoken(key: string): { readonly server: string; readonly sessionID: string } {
+  const [, server, sessionID] = key.split('/').map(decodeURIComponent)
+  if (!server || !sessionID) throw new Error('Its key names no session.')
+  return { server, sessionID }
+}
+
 /** Parses the answer to a forwarded press. Throws if the text isn't one. The fields of a form are not checked. */
 export function toPressAnswer(text: string): PressAnswer {
   return pressAnswer.parse(JSON.parse(text)) as PressAnswer

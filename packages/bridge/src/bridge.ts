@@ -201,10 +201,12 @@ export function createBridge(options: BridgeOptions): Bridge {
       onNotice(waitingNotices[waitingFor])
     },
     onStalled: (error) => {
+      listeners.pause()
       emitMember('expired')
       onError(error)
     },
     onBack: () => {
+      listeners.resume()
       emitMember('joined')
       onNotice('The state can be written again. Resuming.')
     },

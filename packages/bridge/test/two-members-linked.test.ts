@@ -11,7 +11,7 @@ import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { placeKey } from '../src/place.ts'
 import { shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
-import type { Store } from '../src/store/store.ts'
+import { type Store, StoreError } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { telegramOn } from './platforms.ts'
 import { telegramChat } from './shard-rows.ts'
@@ -41,6 +41,8 @@ interface Member {
   freeze(): void
   /** As after SIGCONT: what waited goes on at once. */
   wake(): void
+  /** Cuts it off from the state, and from nothing else. Returns what ends that. */
+  cutOff(): () => void
 }
 
 let clock: HandClock
@@ -119,6 +121,7 @@ async function startMember(mirrors: readonly (readonly string[])[] = []): Promis
   const store = createMemoryStore({ memory, clock })
   let id: string | undefined
   let isFrozen = false
+  let isCutOff = false
   /** What runs once it is awake. */
   let waiting: (() => void)[] = []
   const whenAwake = (run: () => void): void => void (isFrozen ? waiting.push(run) : run())
@@ -132,6 +135,7 @@ async function startMember(mirrors: readonly (readonly string[])[] = []): Promis
     <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
     async (...given: Given): Promise<Result> => {
       await awake()
+      if (isCutOff) throw new StoreError('busy', "PostgreSQL can't be reached.")
       const result = await call(...given)
       await awake()
       return result
@@ -186,6 +190,12 @@ async function startMember(mirrors: readonly (readonly string[])[] = []): Promis
     },
     freeze: () => {
       isFrozen = true
+    },
+    cutOff: () => {
+      isCutOff = true
+      return () => {
+        isCutOff = false
+      }
     },
     wake: () => {
       isFrozen = false
@@ -314,6 +324,39 @@ test('a member that was frozen while it listened gives the device up, and shares
   expect(deviceLog).toEqual(['0 connects', '1 connects'])
   expect(first.bridge.status()).toMatchObject({ state: 'ready', channels: { wa: { status: 'elsewhere' } } })
   expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('Another process uses the login')])
+  errors = []
+})
+
+test('a member that is cut off from the state disconnects the device, and leaves it to the one that has it then', async () => {
+  const [first, second] = await startTwo()
+  const cutAt = clock.now()
+  const endCut = first.cutOff()
+  await passes('the other one listens', () => second.isListener() && deviceLog.length === 3)
+  writeInAll('one')
+  await answersOnce('one')
+  // Much longer than a device waits that another one disconnected.
+  await passes('a while', () => clock.now() - cutAt > 900_000, 1_000_000)
+  endCut()
+  await passes('they share again', () => first.shards() === 32 && second.shards() === 32)
+  writeInAll('two')
+  await answersOnce('one', 'two')
+  expect(deviceLog).toEqual(['0 connects', '0 ends', '1 connects'])
+  // It goes on polling Telegram, whose other poller ends its polls.
+  const expected = /^The state can't be written|^PostgreSQL can't be reached|^Another process polls/
+  for (const { message } of errors) expect(message).toMatch(expected)
+  errors = []
+})
+
+test('a member that is alone and was cut off from the state connects the device again, and answers what was written meanwhile', async () => {
+  const first = await startMember()
+  const endCut = first.cutOff()
+  await passes('it is disconnected', () => !account.isConnected)
+  const [jid = ''] = jids
+  account.say(jid, 'hello', { name: 'Ann' })
+  endCut()
+  await passes('it is answered', () => saidOnDevice(jid).length > 0)
+  expect([saidOnDevice(jid), deviceLog]).toEqual([['You said: hello.'], ['0 connects', '0 ends', '0 connects']])
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining("The state can't be written")])
   errors = []
 })
 

@@ -17,6 +17,13 @@ export interface Listeners {
   drop(lease: HeldLease): void
   /** Stops the channels of a lease, and releases it once they receive nothing any more. Rejects with the first error. */
   release(lease: HeldLease): Promise<void>
+  /**
+   * Stops the channels that post only where they listen, while this process may make no calls: another one is about to take
+   * them over, and would be disconnected whenever this one connects again.
+   */
+  pause(): void
+  /** Starts them again, unless another process has them. */
+  resume(): void
   /** Resolves when the channels of all leases of now are started. Rejects with the error of one that could not be started. */
   whenStarted(): Promise<void>
   /**
@@ -56,13 +63,18 @@ export function createListeners({
   /** By channel: resolves when its last start or stop is done. */
   const last = new Map<string, Promise<void>>()
   let isStopped = false
+  let isPaused = false
   return {
     names: () => [...new Set([...connections.keys()].flatMap((channel) => leaseNameOf(channel) ?? []))],
     add: (lease) => {
+      // Only a process that may make calls takes leases.
+      isPaused = false
       for (const channel of channelsOf(lease)) startListening(channel, lease)
     },
     drop: (lease) => void stopListening(lease).catch(onError),
     release,
+    pause,
+    resume,
     whenStarted: async () => void (await Promise.all([...listening.values()].map(({ started }) => started))),
     startOthers: async () =>
       void (await Promise.all(
@@ -78,9 +90,13 @@ export function createListeners({
 
   /** Returns the name of the lease that a channel needs. Undefined if every process may receive from it. */
   function leaseNameOf(channel: string): string | undefined {
-    const { listens, posts } = connections.get(channel) ?? {}
-    if (posts === 'listener') return chatsLeaseName
-    return listens === 'one' ? `${prefix}${channel}` : undefined
+    if (postsAtListener(channel)) return chatsLeaseName
+    return connections.get(channel)?.listens === 'one' ? `${prefix}${channel}` : undefined
+  }
+
+  /** Whether a channel posts only where it listens. */
+  function postsAtListener(channel: string): boolean {
+    return connections.get(channel)?.posts === 'listener'
   }
 
   /** Returns the channels that need a lease. */
@@ -112,7 +128,7 @@ export function createListeners({
   /** Starts a channel under a lease. Tries again while that fails and the lease is held. */
   function startListening(channel: string, lease: HeldLease): void {
     const started = inOrder(channel, async () => {
-      if (lease.current() && !isStopped) await start(channel)
+      if (mayStart(channel, lease)) await start(channel)
     })
     listening.set(channel, { lease, started })
     started.catch((error) => startAgain(channel, lease, error, 0))
@@ -120,12 +136,27 @@ export function createListeners({
 
   /** Starts a channel again after a pause, because a platform may be unreachable. Reports the error. */
   function startAgain(channel: string, lease: HeldLease, error: unknown, failures: number): void {
-    if (isStopped || !lease.current()) return
+    if (!mayStart(channel, lease)) return
     onError(toError(error))
     clock.after(backOffMs(failures), () => {
-      if (isStopped || !lease.current()) return
+      if (!mayStart(channel, lease)) return
       inOrder(channel, async () => await start(channel)).catch((next) => startAgain(channel, lease, next, failures + 1))
     })
+  }
+
+  /** Whether a channel may be started under a lease. */
+  function mayStart(channel: string, lease: HeldLease): boolean {
+    return !isStopped && lease.current() !== undefined && !(isPaused && postsAtListener(channel))
+  }
+
+  function pause(): void {
+    isPaused = true
+    for (const channel of listening.keys()) if (postsAtListener(channel)) void stop(channel).catch(onError)
+  }
+
+  function resume(): void {
+    isPaused = false
+    for (const [channel, { lease }] of [...listening]) if (postsAtListener(channel)) startListening(channel, lease)
   }
 
   /** Stops the channels of a lease, unless they were stopped or have another lease. */

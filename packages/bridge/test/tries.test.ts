@@ -255,6 +255,29 @@ test('a bridge that stops gracefully five times puts nothing aside, and does not
   expect(await store?.list('failed/')).toEqual([])
 })
 
+test('a bridge that stops before it follows the runs of an earlier process undoes their tries', async () => {
+  open = await startHandDriven((run, text) => answer(run, `Done: ${text}`))
+  const { chats, clock, passes } = open
+  await chats.stop()
+  const key = 'execution/telegram/1//abc123'
+  const stored: unknown[] = []
+  const storeOf = withRows({ [key]: JSON.stringify({ ...execution, tries: 1 }) }, (one) => ({
+    ...one,
+    // What is read once the tries are stored takes for ever.
+    list: async (prefix) => await (prefix.startsWith('newest/') ? new Promise(() => {}) : one.list(prefix)),
+    commit: async (writes, ...rest) => {
+      for (const write of writes)
+        if ('key' in write && write.key === inChat(key) && 'value' in write)
+          stored.push(toExecution(write.value ?? '').tries)
+      return await one.commit(writes, ...rest)
+    },
+  }))
+  void chats.start({ clock, storeOf }).catch(() => {})
+  await passes(() => stored.at(-1) === 2)
+  await open.stop()
+  expect(stored).toEqual([1, 2, 1])
+})
+
 const missing = {
   ...{ type: 'delivery', id: 'abc123', channel: 'telegram', chat: { id: '1' }, server: 'home', missing: 1 },
   ...{ reason: 'It did not arrive.', text: 'The answer', at: 1 },

@@ -102,6 +102,8 @@ export function createRunner(services: BridgeServices): Runner {
   const earlier = new Set<string>()
   /** By the keys of executions: how old the newest runs of sessions were at the start, in ms. */
   const agesMs = new Map<string, number>()
+  /** Runs of an earlier process whose try was stored at the start, until they have ended. */
+  const triedRuns = new Set<Execution>()
   /** Runs of an earlier process that can't be followed, while they are being ended. */
   const ending = new Set<Execution>()
   const serverBySession = createRecent<string>(mostRemembered)
@@ -376,6 +378,7 @@ export function createRunner(services: BridgeServices): Runner {
     runs.addUntilEnded(run)
     void run.found.then(unprompted.decideAgain)
     void run.ended.then(unprompted.decideAgain).then(runObservers.releaseLater)
+    void run.ended.then(() => isStopped || triedRuns.delete(execution))
     return run
   }
 
@@ -477,6 +480,7 @@ export function createRunner(services: BridgeServices): Runner {
     )
     const begun = counted.filter((execution) => !isOver(execution) && !tries.isAlone(execution))
     if (begun.length > 0) await state.withRetries(() => state.commit(begun.map(registry.writeExecution)))
+    for (const execution of begun) triedRuns.add(execution)
     return counted
   }
 
@@ -565,15 +569,17 @@ export function createRunner(services: BridgeServices): Runner {
     }
   }
 
-  /** Returns the writes that undo the tries of the runs that were followed, being ended, or about to be shown. */
+  /** Returns the writes that undo the tries of the runs that were followed, being ended, or about to be followed or shown. */
   function undoTries(): readonly (readonly Write[])[] {
     const followed = leftRuns.map((run) => run.execution()).filter((execution) => !isOver(execution))
-    // The end of one of these may be stored by now, without its answer, so it is only replaced if it is unchanged.
-    const others = [...ending, ...unprompted.unshown()].map((execution): readonly Write[] => {
-      const { value: expected } = registry.writeExecution(execution)
-      const { key, value, expiresInMs } = registry.writeExecution(withoutLastTry(execution))
-      return [{ type: 'compare-and-set', key, expected, value, expiresInMs }]
-    })
+    // One of these may have changed or ended by now, without its answer, so it is only replaced if it is unchanged.
+    const others = [...new Set([...triedRuns, ...ending, ...unprompted.unshown()])].map(
+      (execution): readonly Write[] => {
+        const { value: expected } = registry.writeExecution(execution)
+        const { key, value, expiresInMs } = registry.writeExecution(withoutLastTry(execution))
+        return [{ type: 'compare-and-set', key, expected, value, expiresInMs }]
+      },
+    )
     return [followed.map((execution) => registry.writeExecution(withoutLastTry(execution))), ...others]
   }
 

@@ -2,7 +2,8 @@
 export interface Tried {
   /**
    * How many processes began to handle it, without those that stopped gracefully meanwhile. Absent while the first one handles
-   * it, which is not counted in the store. If that process is killed, it counts as one.
+   * it, which is not counted in the store. If that process is killed, it counts as one. So does one that was suspended until
+   * another one took over: a row that blocks a process looks the same from outside.
    */
   readonly tries?: number | undefined
 }

@@ -38,7 +38,7 @@ export function createMemberBudgets({
   const set = new Map<SharedBudget, number>()
   /** By budget: until when others must pause, by the monotonic clock. Kept until a beat that said so was answered. */
   const freezes = new Map<string, number>()
-  /** What the last beat said about freezes, and about the calls that count. */
+  /** What the last request told of pauses, and of the calls that count. */
   let told: ReadonlyMap<string, number> = new Map()
   let toldUsed: UsedCalls = {}
   /** Whether another beat would free calls for others, because a share shrank that was not used up. */

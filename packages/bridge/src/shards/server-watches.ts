@@ -13,9 +13,9 @@ import type { SharedState } from '../state/state.ts'
 export interface ServerWatches {
   /** Returns the names of the leases. */
   names(): readonly string[]
-  /** Begins to watch the server of a lease. */
+  /** Starts watching the server of a lease. */
   add(lease: HeldLease): void
-  /** Stops to watch the server of a lease. */
+  /** Stops watching the server of a lease. */
   drop(lease: HeldLease): void
   /** Stops all watches. */
   stop(): void

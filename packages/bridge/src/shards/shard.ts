@@ -124,7 +124,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     withFirstID,
   })
   const ledgers = new Map<string, LedgerStore>()
-  /** By session: stops to watch it. */
+  /** By session: stops watching it. */
   const watches = new Map<string, () => void>()
   const channels = createChannels({
     connections,
@@ -241,7 +241,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     }
   }
 
-  /** Stops to watch a session. */
+  /** Stops watching a session. */
   function stopWatch(sessionID: string): void {
     watches.get(sessionID)?.()
     watches.delete(sessionID)

@@ -51,3 +51,22 @@ test('a prompt that waited and is not run is told by the next process, if its ch
   await passes(() => said(1).some((text) => text.includes('Not run')))
   expect(said(1).filter((text) => text.includes('Not run'))).toHaveLength(1)
 })
+
+test('the question whether to run a prompt again has its buttons also if it is posted again', async () => {
+  open = await startHandDriven(() => {}, {
+    changed: (opencode) => ({ ...opencode, resume: async () => ({ type: 'unknown' }) }),
+  })
+  const { telegram, chats, clock, heard, said, passes } = open
+  telegram.say(1, 'one')
+  await passes(() => heard.length === 1)
+  await open.stop()
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post })
+  await chats.start({ clock })
+  await passes(() => said(1).some((text) => text.includes('may be missing here')))
+  telegram.say(1, '/resend')
+  await passes(() => said(1).some((text) => text.includes('Run it again?')))
+  const [question] = telegram.screen(1).filter(({ text }) => text.includes('Run it again?'))
+  telegram.press(1, question?.messageId ?? 0, 'Run it again')
+  await passes(() => heard.length === 2)
+  expect(heard).toEqual(['one', 'one'])
+})

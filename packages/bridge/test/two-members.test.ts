@@ -373,6 +373,46 @@ test('the answer to a message that steered is shown, also if both runs end befor
   ])
 })
 
+test('the answer to a message that steered is shown, also if another bridge takes over before that of the run is', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  telegram.say(chat, '/steer join')
+  await passes('the agent has it', () => held.has('join'))
+  telegram.inject({ type: 'stall', method: /^editMessage/ })
+  const joined = held.get('join')
+  held.get('hold')?.end()
+  joined?.write({ type: 'text', delta: 'Joined.' })
+  joined?.end()
+  await passes('it is about to be shown', () => telegram.calls.some(({ method }) => method.startsWith('editMessage')))
+  first.freeze()
+  await passes('the other one has all shards', () => second.shards() === 64)
+  await passes('it is shown', () => said(chat).some((text) => text.includes('Joined.')))
+  expect(said(chat).filter((text) => text.includes('Joined.'))).toHaveLength(1)
+})
+
+test('what a run without a prompt asks is shown by the bridge that takes its chat over', async () => {
+  const first = await startMember()
+  const chat = chats[0] ?? expect.fail('There are no chats.')
+  telegram.say(chat, 'hello')
+  await passes('it is answered', () => said(chat).includes('You said: hello.'))
+  first.freeze()
+  const woken = agent.wake()
+  woken.write({
+    type: 'tool',
+    callID: 'call_1',
+    tool: 'bash',
+    state: { status: 'running', input: { command: 'touch a' } },
+  })
+  const permission = { permission: 'bash', patterns: ['touch a'], always: [], title: 'touch a', metadata: {} }
+  woken.ask({ type: 'permission', requestID: 'per_1', callID: 'call_1', ...permission }, () => {})
+  const second = await startMember()
+  await passes('the other one has all shards', () => second.shards() === 64)
+  const labels = () => telegram.screen(chat).flatMap(({ buttons }) => buttons.flat().map(({ text }) => text))
+  await passes('it is asked', () => labels().includes('Allow once'))
+  expect(labels().filter((label) => label === 'Allow once')).toHaveLength(1)
+  woken.end()
+})
+
 /** Expects that the message of a run stays as it was. */
 async function endsAs({ chat, messageID }: Awaited<ReturnType<typeof beginRun>>): Promise<void> {
   const began = clock.now()

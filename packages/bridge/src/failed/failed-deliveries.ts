@@ -13,7 +13,16 @@ import { readWithExpiry, type State } from '../state/state.ts'
 import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
-import { deliveriesPrefix, failedPrefix, failureKey, failuresIn, unknownPrefix, writeFailure } from './failure-rows.ts'
+import {
+  deliveriesPrefix,
+  failedPrefix,
+  failureKey,
+  failuresIn,
+  runAgainButtons,
+  unknownPrefix,
+  unknownRunKey,
+  writeFailure,
+} from './failure-rows.ts'
 import type { Tries } from './tries.ts'
 
 /** Answers that their chat may not show. They are stored, reported in the chat once it responds, and posted again on demand. */
@@ -295,7 +304,10 @@ export function createFailedDeliveries(options: {
   async function resend(place: ChatPlace): Promise<number> {
     const failed = await failedAt(place)
     for (const one of failed) {
-      await channels.post(place, { text: `${texts.resent(one.id)}\n\n${one.text}` }, sessionOf(one))
+      // The text may be the question whether to run the prompt again.
+      const unknown = await state.withRetries(() => state.read(unknownRunKey(one, one.id)))
+      const buttons = unknown === undefined ? undefined : runAgainButtons(one.id)
+      await channels.post(place, { text: `${texts.resent(one.id)}\n\n${one.text}`, buttons }, sessionOf(one))
       // It is posted. A failing store must not cause a second post.
       await state.withRetries(async () => {
         const execution = await registry.findRecent(place, one.id)

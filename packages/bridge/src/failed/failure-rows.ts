@@ -1,9 +1,11 @@
+import type { Button } from '@reply/sink/channel'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { type Failure, faultOf, toFailure } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import { undeliveredMs } from '../state/registry.ts'
 import type { PutWrite } from '../store/apply-writes.ts'
 import type { StoredValue } from '../store/store.ts'
+import { texts } from '../texts.ts'
 
 /** The prefix of the keys of all failures. */
 export const failedPrefix = 'failed/'
@@ -53,6 +55,19 @@ export const unknownPrefix = 'unknown/'
 /** Returns the key of a prompt that may have run already, by the id of its execution. */
 export function unknownRunKey(place: ChatPlace, id: string): string {
   return `${unknownPrefix}${placeKey(place)}/${id}`
+}
+
+/**
+ * Returns a row of two buttons, to run the prompt again or to leave it. They go below the question that the chat gets if the
+ * server can't tell whether the prompt ran.
+ */
+export function runAgainButtons(id: string): readonly (readonly Button[])[] {
+  return [
+    [
+      { label: texts.runAgain, data: `b/again/${id}` },
+      { label: texts.dropIt, data: `b/leave/${id}` },
+    ],
+  ]
 }
 
 /**

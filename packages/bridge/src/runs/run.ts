@@ -13,11 +13,11 @@ import { pause } from '@reply/core/internal'
 import type { CommandInfo } from '@reply/core/source'
 import { mayActWithoutAsking } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
-import type { BridgeConnection, Button } from '@reply/sink/channel'
+import type { BridgeConnection } from '@reply/sink/channel'
 import { withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
-import { writeUnknownRun } from '../failed/failure-rows.ts'
+import { runAgainButtons, writeUnknownRun } from '../failed/failure-rows.ts'
 import { takenOverError } from '../members/membership.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
@@ -290,7 +290,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
         await state.withRetries(() => state.commit([writeUnknownRun(execution)]))
         void failed.emitCounts().catch(onError)
         await closeShown(services, { ...execution, reason: texts.lostSight }, sinks)
-        return await endWith(texts.unknownRun, texts.unknownAfterRestart, runAgainButtons(execution))
+        return await endWith(texts.unknownRun, texts.unknownAfterRestart, runAgainButtons(execution.id))
     }
     return resumed satisfies never
   }
@@ -342,7 +342,10 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await updateExecution({ phase: 'delivering', ...statusOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
-    if (execution.isSteer || isShownElsewhere) return isStopping() ? undefined : void (await storeDelivered())
+    if (execution.isSteer || isShownElsewhere) {
+      await whenShownElsewhere(reply)
+      return isStopping() ? undefined : void (await storeDelivered())
+    }
     const delivery = await sinks[0].sink.settled()
     // The next process shows the rest.
     if (isStopping() || isCutShort(delivery)) return
@@ -350,6 +353,18 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     delivered.resolve()
     const shown = [{ place: sinks[0], delivery }, ...(await waitForMirrors(sinks, clock))]
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
+  }
+
+  /**
+   * Waits until the run of this place that shows the reply has shown it, if one does. A process that goes on before that finds the
+   * prompt, which an agent may have stored as a run of its own.
+   */
+  async function whenShownElsewhere({ sessionID, promptIDs: [first] }: Reply): Promise<void> {
+    const showing = services.runs.active(prompt).find((run) => {
+      const shown = run.stream()?.reply
+      return !run.execution().isSteer && shown?.sessionID === sessionID && shown.promptIDs[0] === first
+    })
+    if (showing?.execution().id !== execution.id) await showing?.delivered
   }
 
   /** Ends a run that was canceled before its prompt was posted: stores it as `done` and stopped, and posts nothing. */
@@ -506,19 +521,6 @@ async function findAgentCommand(client: Client, name: string): Promise<CommandIn
   } catch {
     return undefined
   }
-}
-
-/**
- * Returns a row of two buttons, to run the prompt again or to leave it. They go below the question that the chat gets if the
- * server can't tell whether the prompt ran.
- */
-function runAgainButtons({ id }: Execution): readonly (readonly Button[])[] {
-  return [
-    [
-      { label: texts.runAgain, data: `b/again/${id}` },
-      { label: texts.dropIt, data: `b/leave/${id}` },
-    ],
-  ]
 }
 
 /** Whether the reply failed because its session was deleted before the prompt could be posted. */

@@ -59,6 +59,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   /** Callbacks that decide again about replies that a prompt may still join. */
   const undecided = new Set<() => void>()
   const timers = createTimers(clock)
+  /** Stop to watch the sessions that were at work when this process began. */
+  const watches: (() => void)[] = []
   let isWatching = false
   let isStopped = false
   return {
@@ -227,8 +229,9 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
 
   /**
    * Shows the last reply of a session if it is an unprompted one without a name in `endedNames`: an earlier process showed
-   * those. Waits until it has ended, because the watch may not report one that was running. Does nothing if the session can't
-   * be read, or the bridge stops.
+   * those. Watches the session if it is running, because the watch of the server may have reported it before this could be
+   * asked, and it may wait for an answer. Waits until it is shown or has ended. Does nothing if the session can't be read, or the
+   * bridge stops.
    */
   async function showLastReply(
     sessionID: string,
@@ -236,16 +239,21 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     client: Client,
     endedNames: ReadonlySet<string>,
   ): Promise<void> {
+    let isFollowed = false
     while (!isStopped) {
       const reply = await sessionReads.read(server, async () => await replyOf(sessionID, client))
       if (
         !reply ||
         isUnprompted(reply) === false ||
         runs.isOfPromptedRun(reply) ||
-        namesOfUnprompted(reply).some((name) => endedNames.has(name))
+        namesOfUnprompted(reply).some((name) => endedNames.has(name) || shown.has(name))
       )
         return
       if (reply.phase === 'settled' && mustBeShown(reply)) return void (await showUnprompted(reply, client))
+      if (reply.phase !== 'settled' && !isFollowed && !isStopped) {
+        isFollowed = true
+        watches.push(client.watch({ sessionID }, { observe: () => (isStopped ? [] : [observerFor(client)]) }))
+      }
       await pause(clock, recheckMs)
     }
   }
@@ -271,6 +279,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   function stop(): void {
     isStopped = true
     timers.stop()
+    for (const stopWatch of watches) stopWatch()
   }
 }
 

@@ -32,15 +32,20 @@ type Setup = Pick<Parameters<typeof startWorld>[0], 'isShared' | 'target' | 'fau
 
 /** Plays all scenes without a fault. Resolves with the kinds of commits that they make, each for the first one that makes it. */
 export async function recordKinds(setup: Pick<Setup, 'isShared'> = {}): Promise<readonly Kind[]> {
-  const kinds = new Map<string, Kind>()
+  const kinds = await recordAllKinds(setup)
+  return kinds.filter(({ name }, index) => kinds.findIndex((one) => one.name === name) === index)
+}
+
+/** Like `recordKinds`, but with each kind for each scene that makes it. */
+export async function recordAllKinds(setup: Pick<Setup, 'isShared'> = {}): Promise<readonly Kind[]> {
+  const kinds: Kind[] = []
   for (const scene of Object.keys(scenes)) {
     const { commits } = await playScene(scene, setup).catch((error: Error) => {
       throw new Error(`${scene}: ${error.message}`, { cause: error })
     })
-    for (const [name, { site, rows }] of commits)
-      if (!kinds.has(name)) kinds.set(name, { scene, name, site, rows: [...rows] })
+    kinds.push(...[...commits].map(([name, { site, rows }]) => ({ scene, name, site, rows: [...rows] })))
   }
-  return [...kinds.values()]
+  return kinds
 }
 
 /** Plays a scene, and what comes after it. Rejects if something is stranded, doubled or lost. */
@@ -57,8 +62,11 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
   const kind = setup.target?.replace(/:\d+/, '') ?? ''
   /** The words of the bridge that are not kept in the state are lost with its process, and people write again. */
   const mayBeSilent = fault?.type === 'dies' && fault.isMade && unkept.includes(kind)
+  /** Whether nothing was said in another chat, where a post may have been on its way when the process died. */
+  const isOnlyChat = (): boolean => [2, 3, -5].every((chat) => world.said(chat).length === 0)
   /** A post whose result is not known is repeated once. */
-  const mayRepeat = fault?.type === 'fenced' || (fault?.type === 'dies' && !(fault.isMade && kind.includes('shown')))
+  const mayRepeat = (): boolean =>
+    fault?.type === 'fenced' || (fault?.type === 'dies' && !(fault.isMade && kind.includes('shown') && isOnlyChat()))
   const repeated = new Set<string>()
   const isSaid = (chat: number, like: RegExp): boolean => world.said(chat).some((text) => like.test(text))
   const stage: Stage = {
@@ -87,14 +95,8 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
     await world.passes('the fault has happened', () => fault === undefined || world.isOver())
     const problems = [
       ...world.wrongs,
-      ...twice(world.heard, false)
-        .filter((text) => !repeated.has(text))
-        .map((text) => `The agent got "${text}" twice.`),
-      ...[1, 2, 3, -5].flatMap((chat) =>
-        twice(world.said(chat))
-          .filter((text) => !repeated.has(text))
-          .map((text) => `Chat ${chat} has "${text}" twice.`),
-      ),
+      ...twice(world.heard, false).map((text) => `The agent got "${text}" twice.`),
+      ...[1, 2, 3, -5].flatMap((chat) => twice(world.said(chat)).map((text) => `Chat ${chat} has "${text}" twice.`)),
     ]
     if (problems.length > 0)
       throw new Error(
@@ -102,16 +104,20 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
       )
     return world
   } finally {
+    if (process.env.DBG)
+      for (const c of world.telegram.calls.filter((c) => /send|edit|delete|getFile|file/.test(c.method)))
+        console.log('CALL', c.at, c.root, c.method, c.chatId, c.ok, JSON.stringify(c.payload).slice(0, 300))
     await world.close()
   }
 
   /** Returns what is there twice, although no person did anything twice. */
   function twice(all: readonly string[], isShown = true): readonly string[] {
-    const copies = all.filter((text, index) => all.indexOf(text) !== index)
-    if (mayRepeat && isShown && copies.length === 1) repeated.add(copies[0] ?? '')
-    const isRepeated = (text: string): boolean =>
-      text.startsWith('Queued') || (repeats > 0 && !text.startsWith('You said'))
-    return all.filter((text, index) => all.indexOf(text) !== index && !isRepeated(text) && !again.test(text))
+    const isExcused = (text: string): boolean =>
+      text.startsWith('Queued') || again.test(text) || (repeats > 0 && !text.startsWith('You said'))
+    const copies = all.filter((text, index) => all.indexOf(text) !== index && !repeated.has(text) && !isExcused(text))
+    if (!mayRepeat() || !isShown || copies.length !== 1) return copies
+    repeated.add(copies[0] ?? '')
+    return []
   }
 
   function act(job: Job): void {
@@ -201,7 +207,7 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
     )
   }
 
-  async function press(chat: number, label: string, isSo: () => boolean): Promise<void> {
+  async function press(chat: number, label: string, isSo: () => boolean, askAgain?: () => void): Promise<void> {
     for (let nth = 1; nth <= 4 && !isSo(); nth++) {
       const find = () =>
         world.telegram.screen(chat).findLast(({ buttons }) => buttons.flat().some((one) => one.text === label))
@@ -217,6 +223,11 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
         return isSo() || (settledAt !== undefined && world.clock.now() > settledAt + 5000)
       })
       if (nth > 1) repeats++
+      if (!isSo() && askAgain && pressed.text === texts.buttonGone) {
+        const gone = find()?.messageId
+        askAgain()
+        await world.passes(`there is another button ${label}`, () => isSo() || find()?.messageId !== gone)
+      }
       await world.passes('the state can be used again', () => isSo() || fault === undefined || world.isOver())
     }
     if (!isSo()) throw new Error(`Presses on ${label} did nothing. ${JSON.stringify(world.said(chat))}`)

@@ -35,8 +35,11 @@ export interface Stage extends World {
   begin(chat: number, text: string): Promise<Job>
   /** Writes something, and resolves when the bot says something like that. */
   tell(chat: number, text: string, like: RegExp): Promise<void>
-  /** Presses a button, and resolves when it is so. */
-  press(chat: number, label: string, isSo: () => boolean): Promise<void>
+  /**
+   * Presses a button, and resolves when it is so. `askAgain`: what the person does if the button no longer works, because the
+   * process that posted it could not store it.
+   */
+  press(chat: number, label: string, isSo: () => boolean, askAgain?: () => void): Promise<void>
   /** Tells that this is there twice, because a person says so. */
   isRepeated(text: string): void
   /** Whether the bot said something like that in a chat. */
@@ -57,6 +60,8 @@ export const says = (text: string): string => `You said: ${text}.`
 
 const rules: SavedRule[] = []
 const lost = new Map<string, string | undefined>()
+/** Whether the server no longer knows what it does: from when the scene says so. */
+let isForgotten = false
 const promptIn = (channel: string, text: string) => ({
   ...{ channel, chat: { id: '1', kind: 'private' }, id: '9', actor: { id: '1', name: 'Ann' }, text, files: [] },
   ...{ isCommand: false, messageRef: { id: '9' }, receivedAt: 1 },
@@ -205,8 +210,15 @@ export const scenes: Readonly<Record<string, Scene>> = {
 
   'a chat without a server': {
     life: { routes: { 'telegram:1': 'home' } },
-    play: async ({ tell, heard }) => {
-      await tell(2, 'hello', /No server is configured/)
+    play: async ({ tell, insist, telegram, isSaid, heard }) => {
+      const isTold = (): boolean => isSaid(2, /No server is configured/)
+      await insist(
+        2,
+        'it is told',
+        () => telegram.say(2, 'hello'),
+        () => isTold() || isSaid(2, /may be missing here/),
+      )
+      if (!isTold()) await tell(2, '/resend', /No server is configured/)
       if (heard.length > 0) throw new Error('It ran.')
     },
   },
@@ -255,12 +267,20 @@ export const scenes: Readonly<Record<string, Scene>> = {
     play: async (stage) => {
       await stage.begin(1, 'ask colour')
       await stage.passes('it is shown', () => stage.isSaid(1, /Which colour/))
-      await stage.insist(
-        1,
-        'it is answered',
-        () => stage.answers.length === 0 && stage.telegram.say(1, 'Blue'),
-        () => stage.answers.length === 1,
-      )
+      const isQueued = (): boolean => stage.isSaid(1, /^Queued, number 1/)
+      const answer = async (isDone: () => boolean): Promise<void> =>
+        await stage.insist(
+          1,
+          'it is answered',
+          () => stage.answers.length === 0 && stage.telegram.say(1, 'Blue'),
+          isDone,
+        )
+      await answer(() => stage.answers.length === 1 || isQueued())
+      // It was written before the question was posted again, whose first post is in doubt. The person is told, and says it again.
+      if (isQueued()) {
+        await stage.tell(1, '/queue drop 1', /^Removed number 1/)
+        await answer(() => stage.answers.length === 1)
+      }
       await stage.passes('it ends', () => stage.isSaid(1, /You said: ask colour/))
       if (stage.heard.includes('Blue')) throw new Error('The answer became a prompt.')
     },
@@ -362,7 +382,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
           // Only the first run of each is unknown.
           resume: async (posted, options) => {
             const text = posted.text ?? ''
-            if (/^hold/.test(text) && !lost.has(text)) lost.set(text, posted.messageID)
+            if (isForgotten && /^hold/.test(text) && !lost.has(text)) lost.set(text, posted.messageID)
             return lost.get(text) === posted.messageID && lost.has(text)
               ? { type: 'unknown' }
               : await client.resume(posted, options)
@@ -371,10 +391,12 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
     play: async (stage) => {
       lost.clear()
-      const { begin, restart, press, passes, held, isSaid, tell, popups } = stage
+      isForgotten = false
+      const { begin, restart, press, passes, held, isSaid, tell, telegram, popups } = stage
       await begin(1, 'hold one')
       await begin(2, 'hold two')
       await stage.stop()
+      isForgotten = true
       for (const job of held.values()) job.end()
       await restart()
       for (const chat of [1, 2]) {
@@ -382,12 +404,13 @@ export const scenes: Readonly<Record<string, Scene>> = {
         if (!isSaid(chat, /Run it again\?$/)) await tell(chat, '/resend', /Run it again\?$/)
       }
       const before = held.get('hold one')
-      await press(1, 'Run it again', () => held.get('hold one') !== before)
-      await press(
-        2,
-        'Leave it',
-        () => isSaid(2, /^Left alone/) || popups.some(({ chat, text }) => chat === 2 && text === texts.buttonGone),
-      )
+      const resend = (chat: number) => (): void => void telegram.say(chat, '/resend')
+      await press(1, 'Run it again', () => held.get('hold one') !== before, resend(1))
+      const isLeft = (): boolean =>
+        isSaid(2, /^Left alone/) ||
+        (inState(stage, 'unknown/telegram/2') === 0 &&
+          popups.some(({ chat, text }) => chat === 2 && text === texts.buttonGone))
+      await press(2, 'Leave it', isLeft, resend(2))
       // It runs again because a person says so.
       stage.isRepeated('hold one')
       stage.isRepeated('Working.')
@@ -399,16 +422,19 @@ export const scenes: Readonly<Record<string, Scene>> = {
     life: {
       changed: (client) =>
         clientWith({
-          resume: async () => {
-            throw new ReplyError('gone', 'It is gone.')
+          resume: async (posted, options) => {
+            if (isForgotten && /^(hold|silent)/.test(posted.text ?? '')) throw new ReplyError('gone', 'It is gone.')
+            return await client.resume(posted, options)
           },
         })(client),
     },
     play: async (stage) => {
+      isForgotten = false
       await stage.begin(1, 'hold one')
       await stage.passes('it is shown', () => stage.isSaid(1, /Working/))
       await stage.begin(2, 'silent two')
       await stage.stop()
+      isForgotten = true
       stage.held.get('hold one')?.end()
       await stage.restart()
       for (const chat of [1, 2])
@@ -441,8 +467,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
       const { begin, tell, telegram, insist, memory, restart, passes } = stage
       await begin(1, 'hold one')
       await tell(1, '/stop', /^Stopped|Nothing is running/)
-      // It waits for its file, so it is not posted yet.
-      telegram.inject({ type: 'stall', method: 'getFile' })
+      // It waits for its file, so it is not posted yet. That is asked for again by each process that has the chat.
+      telegram.inject({ type: 'stall', method: 'getFile', times: 9 })
       const isPlanned = () =>
         [...memory.values].some(
           ([key, { value }]) =>
@@ -522,7 +548,9 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
     play: async ({ clock, passes, memory, said }) => {
       await passes('it is decided', () => said(2).includes(says('undecided')))
-      await clock.advance(600_000)
+      // In steps, in which the leases are renewed.
+      const until = clock.now() + 600_000
+      await passes('ten minutes are over', () => clock.now() >= until, 700_000)
       await passes('it is removed', () => !memory.queues.has(inChat(1, 'backlog/telegram/1/')), 1_300_000)
     },
   },
@@ -635,17 +663,21 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
 
   'commands that change the route': {
-    play: async ({ prompt, tell, press, isSaid }) => {
+    play: async ({ prompt, tell, press, isSaid, memory, telegram }) => {
       await prompt(1, 'one')
+      const [first = ''] = [...memory.values.keys()].flatMap(
+        (key) => /^session\/telegram\/1\/\/(.*)/.exec(key)?.[1] ?? [],
+      )
       await tell(1, '/new Second', /^The next message starts the session/)
       await prompt(1, 'two')
       await tell(1, '/model test/big', /^The next prompts go to test/)
       await tell(1, '/model default', /^The next prompts go to the default/)
       await tell(1, '/agent build', /^The next prompts go to build/)
       await tell(1, '/verbose on', /^Tool calls are shown with|may or may not have run/)
-      await tell(1, '/switch ses_1', /^This chat now continues “The ses_1”/)
+      await tell(1, `/switch ${first}`, new RegExp(`^This chat now continues “The ${first}”`))
       await tell(1, '/sessions', /^Sessions/)
-      await press(1, '2', () => isSaid(1, /^This chat now continues “Second”/))
+      const isSecond = (): boolean => isSaid(1, /^This chat now continues “Second”/)
+      await press(1, '2', isSecond, () => void telegram.say(1, '/sessions'))
       await tell(1, '/fork', /continues the copy|may or may not have run/)
     },
   },

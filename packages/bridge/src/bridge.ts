@@ -7,7 +7,7 @@ import { ledgerKeyOf, type SecretSource, safeError, type WebhookHead } from '@re
 import { type ChannelStatus, createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
 import { createChatMigrations } from './chats/chat-migrations.ts'
 import { type ChannelLateEdits, createLateEdits } from './chats/late-edits.ts'
-import { type LoadChannel, loadChannel } from './chats/load-channel.ts'
+import { isNoticeChannel, type LoadChannel, loadChannel } from './chats/load-channel.ts'
 import { createSeenMessages } from './chats/seen-messages.ts'
 import { secretsOf } from './config/load.ts'
 import { createMirrors } from './config/mirrors.ts'
@@ -24,6 +24,8 @@ import { createReceiver } from './intake/receiver.ts'
 import { createMemberBudgets } from './members/budgets.ts'
 import { createListeners } from './members/listeners.ts'
 import { type BeatTiming, createMembership, type HeldLease } from './members/membership.ts'
+import { createActivity } from './notices/activity.ts'
+import type { NoticeTarget } from './notices/outbox.ts'
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
 import type { ChatPlace } from './place.ts'
@@ -82,6 +84,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const emit = emitTo(options.observers ?? [], onError)
   const member = randomUUID()
   const connections = new Map<string, BridgeConnection>()
+  const noticeTargets = new Map<string, NoticeTarget>()
   const hooks = new Map<string, Webhook>()
   const servers = new Map<string, Client>()
   const serverNames = Object.keys(config.servers)
@@ -93,6 +96,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const mirrors = createMirrors(config.mirrors, withFirstID, (channel) => listenerChannels.has(channel))
   const people = createPeople(config.people)
   const seen = createSeenMessages({ state, mirrors, clock })
+  const activity = createActivity({ state, people, monotonic: clock.monotonic, onError })
   const statuses = createChannelStatuses({ emit, onNotice, clock })
   const counts = createFailureCounts((sum) => emit({ type: 'failures', at: clock.now(), ...sum }))
   const host: ShardHost = {
@@ -106,6 +110,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     loadMoves,
     connections,
     sinkFields: sinkFieldsIn(config),
+    noticeTargets,
+    activity,
     lateEdits: lateEditsOf,
     servers,
     requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
@@ -247,6 +253,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     people,
     mirrors,
     seen,
+    activity,
     clock,
     emit,
     onError,
@@ -348,10 +355,12 @@ export function createBridge(options: BridgeOptions): Bridge {
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
-    for (const [name, { posts }] of created) if (posts === 'listener') listenerChannels.add(name)
+    requireNoticeTargets()
+    const withChats = created.filter((one) => one !== undefined)
+    for (const [name, { posts }] of withChats) if (posts === 'listener') listenerChannels.add(name)
     layout = layoutOf(config, listenerChannels)
     await joinWithLayout()
-    for (const [name, connection] of created) {
+    for (const [name, connection] of withChats) {
       connections.set(name, connection)
       if (!listenerChannels.has(name)) posting.set(name, connection)
     }
@@ -450,12 +459,13 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   /**
    * Creates the connection of a channel, and resolves with its name and the connection, which is not started yet. Uses that of
-   * the options if they have one. Rejects if the package can't be loaded, or the entry does not fit its schema.
+   * the options if they have one. Creates the connection of a channel that only notifies, and resolves with undefined. Rejects if
+   * the package can't be loaded, or the entry does not fit its schema.
    */
   async function connectChannel(
     name: string,
     entry: BridgeConfig['channels'][string],
-  ): Promise<[string, BridgeConnection]> {
+  ): Promise<[string, BridgeConnection] | undefined> {
     const channelHost: ChannelHost = {
       name,
       secret,
@@ -469,8 +479,27 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
     const connect = options.connections?.[name]
     if (connect) return [name, await connect(channelHost)]
-    const { schema, create } = await load(entry.type)
-    return [name, await create(parseChannel(schema, name, entry), channelHost)]
+    const channel = await load(entry.type)
+    if (!isNoticeChannel(channel)) {
+      const { schema, create } = channel
+      return [name, await create(parseChannel(schema, name, entry), channelHost)]
+    }
+    const fields = parseChannel(channel.schema, name, entry)
+    const connection = await channel.create(fields, { secret, clock })
+    noticeTargets.set(name, { connection, fields, pausedUntil: Number.NEGATIVE_INFINITY })
+    return undefined
+  }
+
+  /** Throws if a person is to get notices from a channel with chats. */
+  function requireNoticeTargets(): void {
+    const faults = Object.entries(config.people).flatMap(([person, { notify = [] }]) =>
+      notify.flatMap((name, index) =>
+        noticeTargets.has(name)
+          ? []
+          : [`people.${person}.notify.${index}: "${name}" has chats. Name a channel that only notifies.`],
+      ),
+    )
+    if (faults.length > 0) throw new BridgeError('config', faults.join('\n'))
   }
 
   /**

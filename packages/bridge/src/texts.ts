@@ -77,6 +77,16 @@ export const texts = {
   lastOutput: (line: string) => `Last output: ${line}`,
   noLastOutput: 'Last output: none yet',
   finishedAt: (time: string) => `Finished: ${time}`,
+  noticeTitles: {
+    running: 'Running',
+    complete: 'Done',
+    stopped: 'Stopped',
+    error: 'Failed',
+  },
+  noticeAsks: {
+    question: 'A question waits for you',
+    permission: 'A request waits for you',
+  },
   stoppedEarly: 'Stopped before the end',
   aborted: 'Aborted',
   timedOut: 'Timed out',

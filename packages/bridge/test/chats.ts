@@ -1,6 +1,7 @@
 import { type Client, type Clock, systemClock } from '@reply/core'
 import type { Bridge, BridgeOptions } from '../src/bridge.ts'
 import { createBridge } from '../src/bridge.ts'
+import type { LoadChannel } from '../src/chats/load-channel.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
 import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
@@ -34,6 +35,10 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly server?: object
   /** Default: Ann may do all, Bob may prompt. */
   readonly people?: object
+  /** More channels of the config, by their names, each with the package of its type. */
+  readonly more?: Readonly<
+    Record<string, { readonly entry: object; readonly channel: Awaited<ReturnType<LoadChannel>> }>
+  >
   /** Called when another process went on without the bridge, and when it stops. */
   readonly onEnd?: () => void
 }
@@ -70,7 +75,7 @@ export async function startChats(options: {
 
   async function start(given: StartChats = {}): Promise<void> {
     const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {} } = given
-    const { observers, routes = {}, onEnd } = given
+    const { observers, routes = {}, onEnd, more = {} } = given
     const {
       people = {
         ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },
@@ -80,7 +85,7 @@ export async function startChats(options: {
     bridge = createBridge({
       config: parseConfig({
         servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true, ...given.server } },
-        channels: Object.fromEntries(platforms.map(({ name, entry }) => [name, entry])),
+        channels: Object.fromEntries([...platforms, ...named(more)].map(({ name, entry }) => [name, entry])),
         people,
         router: { messagesPerMinute: 1000, ...router },
         routes,
@@ -90,7 +95,7 @@ export async function startChats(options: {
       store: storeOf(createMemoryStore({ memory, clock: given.storeClock ?? clock })),
       secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
       load: async (type) => {
-        const channel = channels.get(type)
+        const channel = channels.get(type) ?? named(more).find((one) => one.channel.type === type)?.channel
         if (channel) return channel
         throw new Error(`There is no channel ${type} here.`)
       },
@@ -108,4 +113,9 @@ export async function startChats(options: {
     bridge = undefined
     served = undefined
   }
+}
+
+/** Returns the entries of a table with their names. */
+function named<One extends object>(all: Readonly<Record<string, One>>): readonly (One & { readonly name: string })[] {
+  return Object.entries(all).map(([name, one]) => ({ ...one, name }))
 }

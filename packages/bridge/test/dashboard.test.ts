@@ -52,6 +52,7 @@ const events: readonly BridgeEvent[] = [
     ...{ ...place, type: 'delivery', executionID: 'abc', shown: 1, undelivered: 1, doubtful: 1, calls: 1 },
     ...{ rateLimited: 1, firstShownMs: 1, deliveredMs: 1 },
   },
+  { ...place, type: 'notice', kind: 'final', to: 'phone', executionID: 'abc', result: 'sent', doubtful: 1 },
   { type: 'failures', at: 1000, deliveries: 1, prompts: 1, rows: 1, poison: 1 },
   { type: 'member', at: 1000, status: 'joined' },
   {

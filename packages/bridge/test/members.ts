@@ -243,6 +243,7 @@ export function createMembers(): Members {
       ...{ intakes: new Map(isOwner ? [['07', intake]] : []), people, mirrors },
       facts: { look: () => {}, lookAtAll: () => {} },
       moves: { loadMoves: async () => {}, learnMove: async () => {} },
+      activity: { note: () => {} },
       connections: new Map([['tg', { deliversOnce } as never]]),
       ...{ seen: createSeenMessages({ state, mirrors, clock: own }) },
       ...{ clock: own, emit, onError },

@@ -24,6 +24,10 @@ const execution = JSON.stringify({
 const delivery = JSON.stringify({
   ...{ type: 'delivery', id: 'abc123', ...slack, server: 'home', text: 'Done.', missing: 1, reason: 'Gone.', at: 1 },
 })
+const notice = JSON.stringify({
+  ...{ id: 'abc', kind: 'final', title: 'Done', text: 'abc123', to: 'phone', executionID: 'abc123', ...slack },
+  ...{ at: 1, doubtful: 0 },
+})
 
 /** All that a chat has in its shard, each key and queue without the shard. */
 const rows = {
@@ -32,6 +36,7 @@ const rows = {
   'newest/home/ses_1': execution,
   [`unknown/${placeKey(slack)}/abc123`]: JSON.stringify(prompt),
   [`failed/delivery/${placeKey(slack)}/abc123`]: delivery,
+  [`notice/${placeKey(slack)}/abc`]: notice,
 }
 const queues = ['inbox', 'prompts', 'backlog'].map((kind) => `${kind}/${placeKey(slack)}`)
 

@@ -88,11 +88,23 @@ describe('the shard of a place', () => {
 
 describe('a key', () => {
   /** The kinds that are listed for one shard. All others are found by their whole keys, or are the same for all chats. */
-  const inShards = ['execution/', 'log/', 'newest/', 'unknown/', 'inbox/', 'prompts/', 'backlog/', 'failed/', 'wake/']
+  const inShards = [
+    'execution/',
+    'log/',
+    'newest/',
+    'unknown/',
+    'inbox/',
+    'prompts/',
+    'backlog/',
+    'failed/',
+    'wake/',
+    'notice/',
+  ]
   const decoded = [...Object.keys(rowDecoders), ...Object.keys(queueDecoders)]
   /** What a bridge writes and does not decode. */
   const others = [
     ...['failed/', 'wake/', 'home/', 'ours/', 'author/', 'kept/', 'moved/', 'late/', 'buttons/', 'importing', 'layout'],
+    ...['acted/', 'rang/'],
     'alone',
   ]
 

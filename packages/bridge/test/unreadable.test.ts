@@ -24,6 +24,7 @@ const keys: Readonly<Record<string, string>> = {
   'message/': 'message/telegram/1/70000',
   'allowed/': 'allowed/home/0000000000000001/abc',
   'unknown/': 'unknown/telegram/1//abcdef',
+  'notice/': 'notice/telegram/1//abcdef',
   'ask/': 'ask/per_0',
   'seen/': 'seen/telegram/1/70000',
   'ledger/': 'ledger/telegram/1/ses_0/msg_0',

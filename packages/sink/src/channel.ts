@@ -14,6 +14,16 @@ export { type ChannelOptions, inboundOptionsOf, placeOf } from './inbound/channe
 export { downloadFile } from './inbound/download.ts'
 export { createListening } from './inbound/listening.ts'
 export { createNotes } from './inbound/notes.ts'
+export {
+  type Notice,
+  type NoticeChannel,
+  type NoticeConnection,
+  type NoticeFields,
+  type NoticeHost,
+  type NoticeKind,
+  noticeFields,
+  noticeKinds,
+} from './inbound/notice-channel.ts'
 export { createInboundReceiver, NotTakenError } from './inbound/receive.ts'
 export type { InboundStatus } from './inbound/reconnect-back-off.ts'
 export { createWebhook, type Webhook, type WebhookRoutes, webhookRoutes } from './inbound/webhook.ts'

@@ -1,15 +1,16 @@
-import type { BridgeChannel } from '@reply/sink/channel'
+import type { BridgeChannel, NoticeChannel } from '@reply/sink/channel'
 import { BridgeError, messageOf } from '../error.ts'
 
 /** Loads a channel by the `type` of its entry in the config. Rejects with `BridgeError` of type `channel`. */
-export type LoadChannel = (type: string) => Promise<BridgeChannel>
+export type LoadChannel = (type: string) => Promise<BridgeChannel | NoticeChannel>
 
 /**
- * Imports `bridgeChannel` from `@reply/<type>/bridge`. Rejects with a `BridgeError` if there is no such package or export.
+ * Imports `bridgeChannel`, or for a channel that only notifies `noticeChannel`, from `@reply/<type>/bridge`. Rejects with a
+ * `BridgeError` if there is no such package or export.
  */
-export async function loadChannel(type: string): Promise<BridgeChannel> {
+export async function loadChannel(type: string): Promise<BridgeChannel | NoticeChannel> {
   const name = `@reply/${type}`
-  let loaded: { readonly bridgeChannel?: BridgeChannel }
+  let loaded: { readonly bridgeChannel?: BridgeChannel; readonly noticeChannel?: NoticeChannel }
   try {
     loaded = await import(`${name}/bridge`)
   } catch (cause) {
@@ -21,6 +22,15 @@ export async function loadChannel(type: string): Promise<BridgeChannel> {
       },
     )
   }
-  if (loaded.bridgeChannel) return loaded.bridgeChannel
-  throw new BridgeError('channel', `${name} can't be used in a bridge: it has no export "bridgeChannel".`)
+  const channel = loaded.bridgeChannel ?? loaded.noticeChannel
+  if (channel) return channel
+  throw new BridgeError(
+    'channel',
+    `${name} can't be used in a bridge: it has no export "bridgeChannel" or "noticeChannel".`,
+  )
+}
+
+/** Whether a channel only notifies. */
+export function isNoticeChannel(channel: BridgeChannel | NoticeChannel): channel is NoticeChannel {
+  return 'isNoticeChannel' in channel
 }

@@ -128,6 +128,15 @@ function crossFaults({ servers, channels, people, routes, router, mirrors, state
         return [`${path}: "${id}" names an unknown channel. Use one of these: ${names(channels)}.`]
       return owner === undefined ? [] : [`${path}: "${id}" is also an id of ${owner}. Give it to one person.`]
     }),
+    ...Object.entries(people).flatMap(([name, { notify = [] }]) =>
+      notify.flatMap((channel, index) =>
+        Object.hasOwn(channels, channel)
+          ? []
+          : [
+              `people.${name}.notify.${index}: "${channel}" is an unknown channel. Use one of these: ${names(channels)}.`,
+            ],
+      ),
+    ),
     ...(Object.keys(routes).length === 0 && Object.keys(servers).length > 1
       ? [`routes: with several servers (${names(servers)}), each chat needs one. Write { "*": "${firstServer}" }.`]
       : []),

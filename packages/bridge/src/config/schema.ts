@@ -64,6 +64,12 @@ const person = z.strictObject({
     .describe(
       '`prompt`: send prompts, and commands on their own runs. `approve`: answer permission requests. `admin`: act on the runs and queue entries of others. Only grant `prompt` and `approve` to people you trust with what the agent can read and do.',
     ),
+  notify: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      'Channels for notices, for example an `ntfy` channel: this person gets a notice there if a run that they started ends or needs an answer while they are away.',
+    ),
 })
 
 /** The longest time that a timer takes, in ms: 24.8 days. */

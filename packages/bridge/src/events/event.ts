@@ -1,5 +1,6 @@
 import type { Outcome } from '@reply/core'
 import type { PermissionReply } from '@reply/core/internal'
+import type { NoticeKind } from '@reply/sink/channel'
 
 /** Where and when something happened. Ids are the platform's. No event contains what people or agents wrote. */
 export interface EventPlace {
@@ -114,6 +115,26 @@ export interface DeliveryEvent extends EventPlace {
   readonly deliveredMs: number
 }
 
+/** A notice to a person who was away was sent, or given up. */
+export interface NoticeEvent extends EventPlace {
+  readonly type: 'notice'
+  /** What it was about. */
+  readonly kind: NoticeKind
+  /** The channel for notices, by its name in the config. */
+  readonly to: string
+  /** The run that it was about. */
+  readonly executionID: string
+  /**
+   * - `sent`: the receiver's server confirmed it.
+   * - `refused`: the server refused it.
+   * - `unconfirmed`: the server did not confirm it twice, so it may have arrived.
+   * - `expired`: it could not be sent within an hour.
+   */
+  readonly result: 'sent' | 'refused' | 'unconfirmed' | 'expired'
+  /** How many of its calls had no result: each may have sent it. */
+  readonly doubtful: number
+}
+
 /** A channel started or stopped receiving messages in this process. A disconnected channel keeps retrying. */
 export interface ChannelEvent {
   readonly type: 'channel'
@@ -223,6 +244,7 @@ export type BridgeEvent =
   | RunEvent
   | AskEvent
   | DeliveryEvent
+  | NoticeEvent
   | FailuresEvent
   | MemberEvent
   | BeatEvent

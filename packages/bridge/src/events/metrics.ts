@@ -36,6 +36,11 @@ export function bridgeMetrics(): BridgeMetrics {
   const limited = counter('rate_limited_total', 'Calls that the platform rate-limited.', ['channel'])
   const undelivered = counter('undelivered_total', 'Messages that could not be shown.', ['channel'])
   const doubtful = counter('doubtful_total', 'Posts that the platform did not confirm.', ['channel'])
+  const notices = counter('notices_total', 'Notices to people who were away, by their channel.', [
+    'channel',
+    'kind',
+    'result',
+  ])
   const firstByte = histogram('first_byte_seconds', 'From the message to the first output of the agent.', ['channel'])
   const firstShown = histogram('first_shown_seconds', 'From the message to the first message of the reply.', [
     'channel',
@@ -108,6 +113,10 @@ export function bridgeMetrics(): BridgeMetrics {
       takeovers.inc(event.takenOver)
       givenBack.inc(event.givenBack)
       return lost.inc(event.lost)
+    }
+    if (event.type === 'notice') {
+      notices.inc({ channel: event.to, kind: event.kind, result: event.result })
+      return doubtful.inc({ channel: event.to }, event.doubtful)
     }
     const { channel } = event
     switch (event.type) {

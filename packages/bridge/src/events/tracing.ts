@@ -24,6 +24,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
       case 'channel':
       case 'inbound':
       case 'failures':
+      case 'notice':
       case 'member':
       case 'beat':
       case 'shards':

@@ -13,6 +13,7 @@ import { isTakenOver, toError } from '../error.ts'
 import { type BridgeObserver, eventPlace } from '../events/emit.ts'
 import type { InboundEvent } from '../events/event.ts'
 import type { HeldLease } from '../members/membership.ts'
+import type { Activity } from '../notices/activity.ts'
 import type { People } from '../people/people.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { isOldMessage } from '../runs/backlog.ts'
@@ -89,6 +90,7 @@ export function createReceiver(options: {
   readonly people: Pick<People, 'personOf'>
   readonly mirrors: Pick<Mirrors, 'isNamed'>
   readonly seen: Pick<SeenMessages, 'writeSeen'>
+  readonly activity: Pick<Activity, 'note'>
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
@@ -201,6 +203,7 @@ export function createReceiver(options: {
     if (!isHeld()) throw new NotTakenError()
     const inbound = withLeaseCheck(received)
     ownerOf({ channel, chat: inbound.chat })?.noteActive({ channel, chat: inbound.chat })
+    options.activity.note(channel, inbound.actor)
     try {
       if (inbound.type !== 'text') await receivePress(channel, inbound, id)
       else if (deliversOnce) await receiveText(channel, inbound)

@@ -8,6 +8,15 @@ export interface Person {
   readonly name: string
   /** The rights of this person, exactly as the config lists them. */
   readonly may: ReadonlySet<Right>
+  /** The channels for notices that this person has. Default: none. */
+  readonly notify?: readonly string[] | undefined
+}
+
+/** A person who gets the notices of a run. */
+export interface Notified {
+  readonly person: Person
+  /** Whether this person wrote the prompt, and so may see what the chat says of it. */
+  readonly isAuthor: boolean
 }
 
 /** An actor, and the channel's name in the config. */
@@ -36,6 +45,13 @@ export interface People {
    * permission request whose authors don't all have it, or if no author has an id there.
    */
   expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
+  /**
+   * Returns who gets a notice of an ask of a run: the people of `expectedAnswerers` on the prompt's channel. Empty if none of them
+   * is known.
+   */
+  notifiedOfAsk(type: Ask['type'], prompt: Authored): readonly Notified[]
+  /** Returns who gets a notice of the end of a run: its author. Undefined for strangers, and without `prompt` and `approve`. */
+  notifiedOfEnd(prompt: Authored): Notified | undefined
   /** Whether the author of a prompt and all who edited it have a right. False if one of them is a stranger. */
   allMay(prompt: Authored, right: Right): boolean
   /** Whether an actor is the author of a prompt or edited it. False for strangers. */
@@ -52,7 +68,7 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   const replaceAll: People['replaceAll'] = (next) => {
     byID = peopleByID(next)
   }
-  return { personOf, expectedAnswerers, allMay, isAuthor, isSamePerson, replaceAll }
+  return { personOf, expectedAnswerers, notifiedOfAsk, notifiedOfEnd, allMay, isAuthor, isSamePerson, replaceAll }
 
   /**
    * Returns the ids on a channel that the message of an ask mentions: those of the prompt's authors if they may answer it and
@@ -62,6 +78,22 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     const mayAuthorsAnswer = type === 'question' || allMay(prompt, 'approve')
     const own = mayAuthorsAnswer ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
     return own.length > 0 ? own : actorsWhere(channel, ({ may }) => may.has('approve'))
+  }
+
+  /** Returns the people who should answer the ask, each once. */
+  function notifiedOfAsk(type: Ask['type'], prompt: Authored): readonly Notified[] {
+    const actors = expectedAnswerers(type, prompt.channel, prompt)
+    const expected = new Set(actors.flatMap((actor) => personOf(prompt.channel, actor) ?? []))
+    return [...expected].map((person) => ({
+      person,
+      isAuthor: authorsOf(prompt).some(({ channel, actor }) => personOf(channel, actor) === person),
+    }))
+  }
+
+  /** Returns the author, if they may still use the bridge. */
+  function notifiedOfEnd({ channel, actor }: Authored): Notified | undefined {
+    const person = personOf(channel, actor)
+    return person?.may.has('prompt') || person?.may.has('approve') ? { person, isAuthor: true } : undefined
   }
 
   /**
@@ -115,8 +147,8 @@ function authorsOf({ editors = [], ...author }: Authored): readonly Identity[] {
 /** Returns the people by each of their ids, as `<channel>:<id>`. */
 function peopleByID(people: Readonly<Record<string, PersonConfig>>): ReadonlyMap<string, Person> {
   const byID = new Map<string, Person>()
-  for (const [name, { ids, may }] of Object.entries(people)) {
-    const person = { name, may: new Set(may) }
+  for (const [name, { ids, may, notify }] of Object.entries(people)) {
+    const person = { name, may: new Set(may), ...(notify && { notify }) }
     for (const id of ids) byID.set(id, person)
   }
   return byID

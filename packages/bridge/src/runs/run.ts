@@ -68,6 +68,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   const { sinks, onSession, isStopping } = host
   const { state, registry, routes, channels, people, requireSafe, clock, asks, answeredBy, failed, emit, onError } =
     services
+  const { notices } = services
   const { router } = services.config
   const { prompt, server } = planned.execution
   /** Agents treat every prompt that begins with a slash as a command, and may list their commands late, or never. */
@@ -215,6 +216,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    */
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
+    const notify = notices.observerFor(() => execution)
     // The prompt is posted once more in a new session, and the chat is informed.
     const isHidden = (reply: Reply): boolean => !isRenewed && execution.phase === 'planned' && isSessionGone(reply)
     const shown = observersOf(sinks, onError, !router.progress.enabled, isHidden)
@@ -223,7 +225,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       queueMicrotask(host.onReply)
       accepted.resolve()
       isShownElsewhere = isJoined(reply) && (execution.isSteer === true || host.isShown(reply))
-      return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, events.observer])
+      return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, notify, events.observer])
     }
     return {
       timeoutMs: router.timeoutMs,
@@ -437,7 +439,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Changes and stores the execution, together with other writes, and emits its events. Retries while the store fails, and
+   * Changes and stores the execution, together with other writes and the notices of its end, and emits its events. Retries while the store fails, and
    * rejects when the bridge stops meanwhile.
    */
   async function updateExecution(
@@ -446,8 +448,12 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   ): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }
-    const writes = [registry.writeExecution(execution), ...more]
+    const isEnd = before.status === 'running' && execution.status !== 'running'
+    const isOwn = !execution.isSteer && !isShownElsewhere
+    const told = isEnd && isOwn ? await notices.writesAtEnd(execution, stream?.reply) : []
+    const writes = [registry.writeExecution(execution), ...more, ...told]
     await state.withRetries(() => state.commit(writes))
+    if (told.length > 0) void notices.send()
     events.onChanged(before, execution)
   }
 

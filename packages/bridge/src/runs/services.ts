@@ -10,6 +10,7 @@ import type { BridgeObserver } from '../events/emit.ts'
 import type { FailedDeliveries } from '../failed/failed-deliveries.ts'
 import type { Tries } from '../failed/tries.ts'
 import type { HeldLease } from '../members/membership.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { People } from '../people/people.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import type { Registry } from '../state/registry.ts'
@@ -39,6 +40,7 @@ export interface BridgeServices {
   readonly asks: AskTimeouts
   readonly answeredBy: AnsweredBy
   readonly failed: FailedDeliveries
+  readonly notices: Notices
   readonly tries: Tries
   /** Never throws. */
   readonly emit: BridgeObserver

@@ -1,5 +1,5 @@
 import { type Client, type Clock, ReplyError, systemClock } from '@reply/core'
-import { type LoadChannel, loadChannel } from '../chats/load-channel.ts'
+import { isNoticeChannel, type LoadChannel, loadChannel } from '../chats/load-channel.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import { parseChannel } from '../config/parse.ts'
 import type { BridgeConfig } from '../config/schema.ts'
@@ -117,8 +117,10 @@ async function checkChannel(
   load: LoadChannel,
   secret: LoadedConfig['secret'],
 ): Promise<string> {
-  const { schema, check } = await load(entry.type)
-  const { account } = await check(parseChannel(schema, name, entry), { secret })
+  const channel = await load(entry.type)
+  const { account } = isNoticeChannel(channel)
+    ? await channel.check(parseChannel(channel.schema, name, entry), { secret })
+    : await channel.check(parseChannel(channel.schema, name, entry), { secret })
   return account
 }
 

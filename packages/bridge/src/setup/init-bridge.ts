@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { type BridgeChannel, keepSecret, secretSource } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
-import { type LoadChannel, loadChannel } from '../chats/load-channel.ts'
+import { isNoticeChannel, type LoadChannel, loadChannel } from '../chats/load-channel.ts'
 import { reachedFrom } from '../config/agent-reach.ts'
 import { faultyFields } from '../config/faulty-fields.ts'
 import { secretFilesIn, secretsOf } from '../config/load.ts'
@@ -69,6 +69,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     ['telegram', 'slack', 'discord', 'whatsapp'].map((value) => ({ value, label: value })),
   )
   const channel = await load(type)
+  if (isNoticeChannel(channel)) throw new BridgeError('channel', `${type} has no chats. Choose another channel.`)
   const entry = await askChannel(channel)
   const state = await askState()
   const person = await askPerson(channel, entry)

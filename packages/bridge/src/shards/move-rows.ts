@@ -1,6 +1,6 @@
 import type { Mirrors } from '../config/mirrors.ts'
 import type { ChatPlace } from '../place.ts'
-import { toExecution, toFailure, toQueuedPrompt } from '../state/decode.ts'
+import { toExecution, toFailure, toQueuedPrompt, toStoredNotice } from '../state/decode.ts'
 import { shardOf } from '../state/shard-of.ts'
 import type { SharedState, State } from '../state/state.ts'
 import type { StoredValue, Write } from '../store/store.ts'
@@ -10,6 +10,7 @@ const placeOf: Readonly<Record<string, (value: string) => ChatPlace | undefined>
   execution: (value) => toExecution(value).prompt,
   newest: (value) => toExecution(value).prompt,
   unknown: toQueuedPrompt,
+  notice: toStoredNotice,
   failed: (value) => {
     const failure = toFailure(value)
     return failure.type === 'delivery' ? failure : undefined

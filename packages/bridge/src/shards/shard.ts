@@ -19,6 +19,9 @@ import { createTries, type Turns } from '../failed/tries.ts'
 import { withoutUnreadableRows } from '../failed/unreadable-rows.ts'
 import { createIntake, type Intake } from '../intake/intake.ts'
 import type { HeldLease } from '../members/membership.ts'
+import type { Activity } from '../notices/activity.ts'
+import { createNotices } from '../notices/notices.ts'
+import type { NoticeTarget } from '../notices/outbox.ts'
 import type { People } from '../people/people.ts'
 import type { RateLimit } from '../people/rate-limit.ts'
 import type { ChatPlace } from '../place.ts'
@@ -51,6 +54,9 @@ export interface ShardHost {
   /** The connections of the channels, by their names. */
   readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly sinkFields: (channel: string) => SinkFields
+  /** The channels that only notify, by their names. */
+  readonly noticeTargets: ReadonlyMap<string, NoticeTarget>
+  readonly activity: Activity
   /** Returns the reports of late edits of a channel. */
   readonly lateEdits: (channel: string) => ChannelLateEdits
   /** The clients of the servers, by their names. */
@@ -139,6 +145,10 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   const registry = createRegistry({ state, mirrors, shard: name })
   const onCounts = (counts: FailureCounts): void => host.onCounts(name, counts)
   const failed = createFailedDeliveries({ state, registry, channels, withFirstID, clock, onCounts, onError })
+  const notices = createNotices({
+    ...{ state, lease, targets: host.noticeTargets, channels, people, activity: host.activity },
+    ...{ clock, emit, onError },
+  })
   const tries = createTries({ state, failed, turns: host.turns, clock, onError })
   const runs = createActiveRuns(mirrors)
   const servers = new Map([...host.servers].map(([server, client]) => [server, withLeasedCalls(client, lease)]))
@@ -160,6 +170,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     asks,
     answeredBy: createAnsweredBy(),
     failed,
+    notices,
     tries,
     emit,
     onError,
@@ -221,6 +232,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
       stopping.signal.throwIfAborted()
     }
     void failed.restoreReports(tries).catch(onError)
+    void notices.send()
     void followWoken().catch(onError)
   }
 
@@ -255,8 +267,9 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     backlog.stop()
     asks.stop()
     failed.stop()
+    notices.stop()
     const whenNotesPosted = async (): Promise<void> =>
-      await waitAtMost(Promise.all([channels.idle(), failed.idle()]), notesMs, clock)
+      await waitAtMost(Promise.all([channels.idle(), failed.idle(), notices.idle()]), notesMs, clock)
     for (const step of [runner.stop, intake.idle, whenNotesPosted])
       await waitAtMost(step().catch(onError), Math.max(0, until - clock.now()), clock)
   }

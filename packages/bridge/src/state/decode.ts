@@ -1,3 +1,4 @@
+import { noticeKinds } from '@reply/sink/channel'
 import * as z from 'zod'
 import { type Execution, type LogLine, phases, statuses } from './execution.ts'
 import type { ForwardedPress, PressAnswer } from './forwarded-press.ts'
@@ -197,6 +198,40 @@ export function faultOf(error: unknown): string {
     return path === '' ? 'it is not what was expected' : `its field "${path}" is not what was expected`
   }
   return 'it is not what was expected'
+}
+
+/** A notice that is not confirmed yet. Stored for an hour. */
+const storedNotice = z.readonly(
+  z.object({
+    /** See `Notice.id`. */
+    id: z.string(),
+    kind: z.enum(noticeKinds),
+    title: z.string(),
+    text: z.string(),
+    link: z.string().optional(),
+    /** The channel for notices, by its name in the config. */
+    to: z.string(),
+    /** The run that it is about, and the channel and chat of that run. */
+    executionID: z.string(),
+    channel: z.string(),
+    chat: z.object({ id: z.string(), thread: z.string().optional() }),
+    /** The ask that it is about. Absent for the end of a run. */
+    requestID: z.string().optional(),
+    /** In ms since the epoch. */
+    at: z.number(),
+    /** Set while a call may be under way. */
+    isBegun: z.literal(true).optional(),
+    /** How many calls had no result. */
+    doubtful: z.number(),
+  }),
+)
+
+/** A notice that is not confirmed yet. */
+export type StoredNotice = z.infer<typeof storedNotice>
+
+/** Parses a stored notice. Throws if the text isn't one. */
+export function toStoredNotice(text: string): StoredNotice {
+  return storedNotice.parse(JSON.parse(text))
 }
 
 /** A permission that a person always allowed. */

@@ -38,6 +38,7 @@ const shardedKinds: ReadonlySet<string> = new Set([
   'log',
   'newest',
   'failed',
+  'notice',
   'unknown',
   'wake',
   'press',

@@ -125,6 +125,11 @@ export interface BridgeConnection {
   edit(ref: MessageRef, note: Note): Promise<void>
   /** Shows the typing notice at once, without waiting for the chat's budget. Never rejects. */
   typing(chat: Chat): Promise<void>
+  /**
+   * Returns a link that opens a message of the chat in the platform's app: `https`, and without secrets. Undefined if the
+   * platform has none for this chat. Absent if it has none at all.
+   */
+  readonly linkTo?: ((chat: Chat, message: MessageRef) => string | undefined) | undefined
   /** Downloads a file that a person sent. Rejects with a `PortError`, of type `too-long` as soon as it exceeds `maxBytes`. */
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
   /** Sets the commands in the platform's own menu. Absent if the platform has no call for it. */

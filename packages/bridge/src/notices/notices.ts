@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { type Ask, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import type { SteadyClock } from '@reply/core/source'
+import type { NoticeKind } from '@reply/sink/channel'
+import type { Channels } from '../chats/channels.ts'
+import { isTakenOver, toError } from '../error.ts'
+import type { Notified, People } from '../people/people.ts'
+import type { StoredNotice } from '../state/decode.ts'
+import type { Execution } from '../state/execution.ts'
+import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
+import { createTimers } from '../timers.ts'
+import type { Activity } from './activity.ts'
+import { askTexts, endTexts, type NoticeTexts } from './notice-texts.ts'
+import { createOutbox, type NoticeTarget } from './outbox.ts'
+
+/**
+ * Tells people who are away that a run ended, or that it needs an answer. A person is away if they have not written or pressed
+ * anything in any chat of the bridge for `awayMs`.
+ */
+export interface Notices {
+  /**
+   * Returns the writes that store the notices of a run that just ended, for the same commit. Call `send` after it. Empty if its
+   * author is there. Never rejects.
+   */
+  writesAtEnd(execution: Execution, reply: Reply | undefined): Promise<readonly Write[]>
+  /** Returns an observer that stores and sends the notices of a run's asks. */
+  observerFor(execution: () => Execution): ReplyObserver
+  /** Begins to send what is stored. Call it at the start, too. */
+  send(): Promise<void>
+  /** Stops sending. The next process continues. */
+  stop(): void
+  /** Resolves when nothing is being sent. */
+  idle(): Promise<void>
+}
+
+/** How long a person must not have acted to count as away, in ms, unless the channel says otherwise. */
+const defaultAwayMs = 60_000
+/** How long the store remembers that an ask was notified, in ms. */
+const rangMs = 86_400_000
+
+/** Creates the notices of a shard. They are sent through `targets`, by their names in the config. */
+export function createNotices(options: {
+  readonly state: State
+  readonly lease: Parameters<typeof createOutbox>[0]['lease']
+  readonly targets: ReadonlyMap<string, NoticeTarget>
+  readonly channels: Pick<Channels, 'has' | 'connectionOf'>
+  readonly people: Pick<People, 'notifiedOfEnd' | 'notifiedOfAsk'>
+  readonly activity: Pick<Activity, 'agoMs'>
+  readonly clock: SteadyClock
+  readonly emit: Parameters<typeof createOutbox>[0]['emit']
+  readonly onError: (error: Error) => void
+}): Notices {
+  const { state, targets, channels, people, activity, clock, onError } = options
+  const outbox = createOutbox(options)
+  const timers = createTimers(clock)
+  return {
+    writesAtEnd,
+    observerFor,
+    send: outbox.send,
+    stop: () => {
+      timers.stop()
+      outbox.stop()
+    },
+    idle: outbox.idle,
+  }
+
+  /** Returns one write for each channel that tells the author of the run. */
+  async function writesAtEnd(...[execution, reply]: Parameters<Notices['writesAtEnd']>): Promise<readonly Write[]> {
+    try {
+      const notified = people.notifiedOfEnd(execution.prompt)
+      if (!notified || targets.size === 0) return []
+      const kind: NoticeKind = execution.status === 'error' ? 'failure' : 'final'
+      const writes: Write[] = []
+      for (const to of notified.person.notify ?? []) {
+        const target = targets.get(to)
+        if (!target || !isOn(target, kind) || (await waitMs(notified, target)) > 0) continue
+        writes.push(outbox.write(noticeOf(to, notified, execution, endTexts(execution, reply, target.fields.content))))
+      }
+      return writes
+    } catch (error) {
+      // The run must end also without its notice.
+      if (!isTakenOver(error)) onError(toError(error))
+      return []
+    }
+  }
+
+  /** Returns an observer that looks at the pending asks whenever one begins or ends. */
+  function observerFor(execution: () => Execution): ReplyObserver {
+    if (targets.size === 0) return {}
+    const waiting = new Set<string>()
+    const isPending = (requestID: string): boolean => waiting.has(requestID)
+    const update = ({ reply }: { readonly reply: Reply }): void => {
+      const pending = reply.phase === 'settled' ? [] : pendingAsks(reply)
+      const ids = new Set(pending.map(({ requestID }) => requestID))
+      for (const id of [...waiting]) {
+        if (ids.has(id)) continue
+        waiting.delete(id)
+        void outbox.withdraw(id)
+      }
+      for (const ask of pending) {
+        if (waiting.has(ask.requestID)) continue
+        waiting.add(ask.requestID)
+        for (const notified of people.notifiedOfAsk(ask.type, execution().prompt))
+          for (const to of notified.person.notify ?? [])
+            void notifyOfAsk({ to, notified, ask, execution, since: clock.monotonic(), isPending })
+      }
+    }
+    return {
+      replyStarted: update,
+      questionAsked: update,
+      questionReplied: update,
+      questionRejected: update,
+      permissionAsked: update,
+      permissionReplied: update,
+      askWithdrawn: update,
+      replySettled: update,
+    }
+  }
+
+  /**
+   * Stores and sends the notice of an ask once it has waited for `awayMs` and the person is away, unless it ended by then. Once
+   * for each ask, also after a restart. Never rejects.
+   */
+  async function notifyOfAsk(given: AskNotice): Promise<void> {
+    const { to, notified, ask, execution, since, isPending } = given
+    const target = targets.get(to)
+    if (!target || !isOn(target, 'ask')) return
+    try {
+      const leftMs = Math.max(awayMsOf(target) - (clock.monotonic() - since), await waitMs(notified, target))
+      if (!isPending(ask.requestID)) return
+      const name = [ask.requestID, to, notified.person.name].map(encodeURIComponent).join('/')
+      if (leftMs > 0) return timers.restart(name, leftMs, () => void notifyOfAsk(given))
+      const { fields } = target
+      const said = askTexts(execution(), ask, notified.isAuthor ? fields.content : 'none')
+      const notice = { ...noticeOf(to, notified, execution(), said, ask), requestID: ask.requestID }
+      const rang = { type: 'put-if-absent', key: `rang/${name}`, value: '', expiresInMs: rangMs } as const
+      if (await state.withRetries(() => state.commit([rang, outbox.write(notice)]))) await outbox.send()
+      // It may have ended during the commit.
+      if (!isPending(ask.requestID)) await outbox.withdraw(ask.requestID)
+    } catch (error) {
+      if (!isTakenOver(error)) onError(toError(error))
+    }
+  }
+
+  /** Returns how much longer a person must not act to count as away, in ms. At most 0 if they are away. */
+  async function waitMs({ person }: Notified, target: NoticeTarget): Promise<number> {
+    return awayMsOf(target) - (await activity.agoMs(person.name))
+  }
+
+  /** Returns a notice about a run, with a link to its chat if the platform has one. */
+  function noticeOf(
+    to: string,
+    { person }: Notified,
+    { id: executionID, prompt: { channel, chat, messageRef } }: Execution,
+    said: NoticeTexts,
+    ask?: Ask,
+  ): StoredNotice {
+    const link = channels.has(channel) ? channels.connectionOf(channel).linkTo?.(chat, messageRef) : undefined
+    const subject = [to, person.name, channel, chat.id, chat.thread ?? '', executionID, ask?.requestID ?? '']
+    return {
+      id: createHash('sha256').update(JSON.stringify(subject)).digest('base64url'),
+      ...said,
+      ...(link !== undefined && { link }),
+      to,
+      executionID,
+      channel,
+      chat: { id: chat.id, ...(chat.thread !== undefined && { thread: chat.thread }) },
+      at: clock.now(),
+      doubtful: 0,
+    }
+  }
+}
+
+/** An ask, and who may get a notice of it. */
+interface AskNotice {
+  readonly to: string
+  readonly notified: Notified
+  readonly ask: Ask
+  readonly execution: () => Execution
+  /** When this process first saw it, by the clock's `monotonic`. */
+  readonly since: number
+  readonly isPending: (requestID: string) => boolean
+}
+
+/** Whether a channel gets notices of a kind. */
+function isOn({ fields }: NoticeTarget, kind: NoticeKind): boolean {
+  return fields.on?.includes(kind) ?? true
+}
+
+/** Returns for how long a person must not have acted to count as away, in ms. */
+function awayMsOf({ fields }: NoticeTarget): number {
+  return fields.awayMs ?? defaultAwayMs
+}

@@ -1,0 +1,181 @@
+import { pause } from '@reply/core/internal'
+import type { SteadyClock } from '@reply/core/source'
+import { type Notice, type NoticeConnection, type NoticeFields, PortError } from '@reply/sink/channel'
+import { backOffMs, withLease } from '@reply/sink/internal'
+import { BridgeError, isTakenOver, messageOf, toError } from '../error.ts'
+import { type BridgeObserver, eventPlace } from '../events/emit.ts'
+import type { NoticeEvent } from '../events/event.ts'
+import type { HeldLease } from '../members/membership.ts'
+import { placeKey } from '../place.ts'
+import { type StoredNotice, toStoredNotice } from '../state/decode.ts'
+import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
+import { newAbortController } from '../timers.ts'
+
+/** A channel for notices, which all shards of a process share. */
+export interface NoticeTarget {
+  readonly connection: NoticeConnection
+  readonly fields: NoticeFields
+  /** Until when nothing is sent, in ms by the clock: after a rate limit, which is for all notices. */
+  pausedUntil: number
+}
+
+/** Sends stored notices, in the background. */
+export interface Outbox {
+  /** Returns the write that stores a notice, for the same commit as its cause. Call `send` after the commit. */
+  write(notice: StoredNotice): Write
+  /** Begins to send what is stored and not being sent. Never rejects. */
+  send(): Promise<void>
+  /** Drops the notices of an ask that are not confirmed, because it no longer waits. Never rejects. */
+  withdraw(requestID: string): Promise<void>
+  /** Stops sending. A call in flight is ended, and the next process then counts it as in doubt. */
+  stop(): void
+  /** Resolves when nothing is being sent. */
+  idle(): Promise<void>
+}
+
+/** The prefix of the keys of all stored notices. */
+export const noticePrefix = 'notice/'
+/** How long a notice is worth sending, in ms. */
+export const noticeMs = 3_600_000
+/** How often a call without a result is made: once more, like any other post. */
+const mostDoubtful = 2
+
+/** Creates the outbox of a shard. It does nothing before `send`. */
+export function createOutbox({
+  state,
+  lease,
+  targets,
+  clock,
+  emit,
+  onError,
+}: {
+  readonly state: State
+  readonly lease: Pick<HeldLease, 'whenHeld'>
+  readonly targets: ReadonlyMap<string, NoticeTarget>
+  readonly clock: SteadyClock
+  readonly emit: BridgeObserver
+  readonly onError: (error: Error) => void
+}): Outbox {
+  const stopping = newAbortController()
+  /** The notices that are being sent, by their keys. */
+  const sending = new Map<string, Promise<void>>()
+  return {
+    write,
+    send,
+    withdraw,
+    stop: () => stopping.abort(),
+    idle: async () => void (await Promise.all(sending.values())),
+  }
+
+  /** Returns the write that stores a notice until it is too old. */
+  function write(notice: StoredNotice): Write {
+    return { type: 'put', key: keyOf(notice), value: JSON.stringify(notice), expiresInMs: leftMs(notice) }
+  }
+
+  /** Returns how much longer a notice is worth sending, in ms. At least 1. */
+  function leftMs({ at }: StoredNotice): number {
+    return Math.min(noticeMs, Math.max(1, at + noticeMs - clock.now()))
+  }
+
+  /** Lists the stored notices, and sends each in the background. Reports errors. */
+  async function send(): Promise<void> {
+    try {
+      for (const { key, value } of await state.withRetries(() => state.list(noticePrefix))) {
+        if (sending.has(key) || stopping.signal.aborted) continue
+        const sent = sendNotice(key, value)
+          .catch((error: unknown) => {
+            // The next owner of the shard sends it.
+            if (!isTakenOver(error) && !stopping.signal.aborted) onError(toError(error))
+          })
+          .finally(() => sending.delete(key))
+        sending.set(key, sent)
+      }
+    } catch (error) {
+      if (!isTakenOver(error) && !stopping.signal.aborted) onError(toError(error))
+    }
+  }
+
+  /**
+   * Sends a notice until it is confirmed or given up, and removes it from the store. Before each call, stores that it begins: a
+   * process that finds such a notice counts the call as one without a result. Returns early if the notice was withdrawn, or this
+   * process stops.
+   */
+  async function sendNotice(key: string, value: string): Promise<void> {
+    const found = toStoredNotice(value)
+    const { id, kind, title, text, link } = found
+    const shown: Notice = { id, kind, title, text, ...(link !== undefined && { link }) }
+    const target = targets.get(found.to)
+    let stored = value
+    let notice = found.isBegun ? withDoubt(found) : found
+    let failures = 0
+    for (;;) {
+      if (notice.doubtful >= mostDoubtful) return await end(key, notice, 'unconfirmed')
+      if (!target) return await end(key, notice, 'refused', 'the config has no such channel any more')
+      await pause(clock, Math.max(0, target.pausedUntil - clock.now()), stopping.signal)
+      if (stopping.signal.aborted) return
+      if (clock.now() - notice.at >= noticeMs) return await end(key, notice, 'expired')
+      const begun = await replace(key, stored, { ...notice, isBegun: true })
+      if (begun === undefined) return
+      try {
+        await withLease(lease.whenHeld, stopping.signal, async (signal) => await target.connection.send(shown, signal))
+        return await end(key, notice, 'sent')
+      } catch (error) {
+        if (stopping.signal.aborted || !(error instanceof PortError)) throw error
+        const { type, retryAfterMs = 0 } = error
+        if (type === 'ambiguous') notice = withDoubt(notice)
+        else if (type !== 'rate-limited' && type !== 'unreachable')
+          return await end(key, notice, 'refused', messageOf(error))
+        if (type === 'rate-limited') target.pausedUntil = Math.max(target.pausedUntil, clock.now() + retryAfterMs)
+        else if (failures === 0) onError(error)
+        const waiting = await replace(key, begun, notice)
+        if (waiting === undefined) return
+        stored = waiting
+        await pause(clock, type === 'rate-limited' ? 0 : backOffMs(failures++), stopping.signal)
+      }
+    }
+  }
+
+  /** Replaces a stored notice, and resolves with its new row. Undefined if it was withdrawn. Retries while the store fails. */
+  async function replace(key: string, expected: string, next: StoredNotice): Promise<string | undefined> {
+    const value = JSON.stringify(next)
+    const write = { type: 'compare-and-set', key, expected, value, expiresInMs: leftMs(next) } as const
+    return (await state.withRetries(() => state.commit([write]))) ? value : undefined
+  }
+
+  /** Removes a notice from the store, and tells what became of it. An error tells the operator why it was not sent. */
+  async function end(
+    key: string,
+    notice: StoredNotice,
+    result: NoticeEvent['result'],
+    why = 'no call was confirmed',
+  ): Promise<void> {
+    const { to, kind, executionID, doubtful } = notice
+    await state.withRetries(() => state.commit([{ type: 'remove', key }]))
+    emit({ type: 'notice', ...eventPlace(notice, clock.now()), kind, to, executionID, result, doubtful })
+    if (result === 'refused' || result === 'unconfirmed')
+      onError(new BridgeError('channel', `The notice of run ${executionID} may not have reached ${to}: ${why}.`))
+  }
+
+  /** Removes the notices of an ask from the store. One that is being sent is not sent again. Reports errors. */
+  async function withdraw(requestID: string): Promise<void> {
+    try {
+      const stored = await state.withRetries(() => state.list(noticePrefix))
+      const ended = stored.filter(({ value }) => toStoredNotice(value).requestID === requestID)
+      if (ended.length === 0) return
+      await state.withRetries(() => state.commit(ended.map(({ key }) => ({ type: 'remove', key }) as const)))
+    } catch (error) {
+      if (!isTakenOver(error) && !stopping.signal.aborted) onError(toError(error))
+    }
+  }
+}
+
+/** Returns the notice after one more call without a result. */
+function withDoubt({ isBegun: _, ...notice }: StoredNotice): StoredNotice {
+  return { ...notice, doubtful: notice.doubtful + 1 }
+}
+
+/** Returns the key of a notice, with the chat that it is about. */
+function keyOf(notice: StoredNotice): string {
+  return `${noticePrefix}${placeKey(notice)}/${notice.id}`
+}

@@ -1,0 +1,290 @@
+import type { LocalRun } from '@reply/core/source'
+import { type Notice, type NoticeChannel, noticeFields, PortError } from '@reply/sink/channel'
+import { createHandClock } from '@reply/testing'
+import { afterEach, expect, test } from 'vitest'
+import * as z from 'zod'
+import type { BridgeEvent } from '../src/events/event.ts'
+import { type HandDriven, startHandDriven } from './hand-driven.ts'
+import { answer } from './local-agent.ts'
+
+/** Ann's phone: what rang, and what its server answers to the next calls. */
+interface Phone {
+  readonly channel: NoticeChannel
+  readonly rang: Notice[]
+  /** Each call takes the first: `lost` rings without an answer, `silent` never answers, and an error is the answer. */
+  readonly faults: ('lost' | 'silent' | PortError)[]
+  calls: number
+}
+
+let open: HandDriven
+let events: BridgeEvent[]
+let runs: Map<string, LocalRun>
+afterEach(async () => await open.chats.close())
+
+function phoneOf(): Phone {
+  const phone: Phone = {
+    rang: [],
+    faults: [],
+    calls: 0,
+    channel: {
+      isNoticeChannel: true,
+      type: 'phone',
+      schema: z.strictObject({ type: z.literal('phone'), ...noticeFields }),
+      check: async () => ({ account: 'a phone' }),
+      create: async () => ({
+        send: async (notice, signal) => {
+          phone.calls += 1
+          const fault = phone.faults.shift()
+          if (fault instanceof PortError) throw fault
+          if (fault === 'silent') await new Promise((_, reject) => signal?.addEventListener('abort', reject))
+          phone.rang.push(notice)
+          if (fault === 'lost') throw new PortError('ambiguous', 'no answer')
+        },
+      }),
+    },
+  }
+  return phone
+}
+
+/** Ann may do all and has a phone, Bob may prompt. Prompts that begin with "hold" end when the test says so. */
+async function opened(phone: Phone, entry: object = {}, notify: object = { notify: ['phone'] }) {
+  events = []
+  runs = new Map()
+  const options = {
+    clock: createHandClock(),
+    groups: [-100_700],
+    more: { phone: { entry: { type: 'phone', ...entry }, channel: phone.channel } },
+    people: {
+      ann: { ids: ['telegram:1'], may: ['prompt', 'approve', 'admin'], ...notify },
+      bob: { ids: ['telegram:2'], may: ['prompt'] },
+    },
+    observers: [(event: BridgeEvent) => void events.push(event)],
+  }
+  open = await startHandDriven((run, text) => {
+    if (text.startsWith('hold')) return void runs.set(text, run)
+    answer(run, `You said: ${text}.`)
+  }, options)
+  return { ...open, restart: async () => await open.chats.start(options) }
+}
+
+/** Lets the time pass. */
+async function wait(ms: number): Promise<void> {
+  let isOver = false
+  open.clock.after(ms, () => {
+    isOver = true
+  })
+  await open.passes(() => isOver)
+}
+
+/** What became of the notices. */
+const results = (): readonly object[] =>
+  events.flatMap((event) => {
+    if (event.type !== 'notice') return []
+    const { kind, to, result, doubtful } = event
+    return [{ kind, to, result, doubtful }]
+  })
+const sent = { kind: 'final', to: 'phone', result: 'sent', doubtful: 0 }
+
+/** Starts a run that the agent works on for a minute and a half. */
+async function longRun({ telegram, passes }: HandDriven, text = 'hold', chat = 1): Promise<LocalRun> {
+  telegram.say(chat, text)
+  await passes(() => runs.has(text))
+  await wait(90_000)
+  const run = runs.get(text)
+  if (!run) throw new Error('It does not run.')
+  return run
+}
+
+test('a run that ends while its author is away rings once, with outcome, time and id and no text', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  answer(await longRun(stage), 'The secret plan.')
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([sent])
+  expect(phone.rang).toEqual([
+    {
+      id: expect.stringMatching(/^[\w-]{1,64}$/),
+      kind: 'final',
+      title: 'Done',
+      text: expect.stringMatching(/^1m 3\ds · \w+$/),
+    },
+  ])
+  expect(JSON.stringify(phone.rang)).not.toMatch(/plan|hold/)
+})
+
+test('a person who just wrote is not rung', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  const run = await longRun(stage)
+  stage.telegram.say(1, '/status')
+  await stage.passes(() => stage.said(1).some((text) => text.startsWith('⏳')))
+  answer(run, 'Done.')
+  await stage.passes(() => stage.said(1).some((text) => text.includes('Done.')))
+  await wait(60_000)
+  expect(phone.calls).toBe(0)
+})
+
+test('a person who does not have the channel, and a person of another run, are not rung', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  answer(await longRun(stage, 'hold of Bob', 2), 'Done.')
+  await stage.passes(() => stage.said(2).some((text) => text.includes('Done.')))
+  await wait(60_000)
+  expect(phone.calls).toBe(0)
+})
+
+test('a summary has the beginning of the answer', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone, { content: 'summary' })
+  answer(await longRun(stage), `The\nplan ${'x'.repeat(400)}`)
+  await stage.passes(() => phone.rang.length > 0)
+  const [, quote = ''] = phone.rang[0]?.text.split('\n') ?? []
+  expect(quote).toMatch(/^The plan x+…$/)
+  expect(quote).toHaveLength(300)
+})
+
+test('a failed run rings as that', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone, { on: ['failure'] })
+  const run = await longRun(stage)
+  run.end({ type: 'failed', error: { name: 'Out', message: 'No more money.', raw: undefined } })
+  await stage.passes(() => results().length > 0)
+  expect(phone.rang[0]).toMatchObject({ kind: 'failure', title: 'Failed' })
+  expect(JSON.stringify(phone.rang)).not.toMatch(/money/)
+  answer(await longRun(stage, 'hold again'), 'Done.')
+  await stage.passes(() => stage.said(1).some((text) => text.includes('Done.')))
+  await wait(60_000)
+  expect(phone.calls).toBe(1)
+})
+
+/** Makes the run ask for a permission. Returns what it was answered. */
+function askFor(run: LocalRun): unknown[] {
+  const answers: unknown[] = []
+  const permission = { permission: 'bash', patterns: ['rm a'], always: [], title: 'rm a', metadata: {} }
+  run.write({ type: 'tool', callID: 'call_1', tool: 'bash', state: { status: 'running', input: { command: 'rm a' } } })
+  const reply = (given: unknown): void => void answers.push(given)
+  run.ask({ type: 'permission', requestID: 'per_1', callID: 'call_1', ...permission, reply })
+  return answers
+}
+
+test('a request that waits rings once, without its text and without an action', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  stage.telegram.say(1, 'hold')
+  await stage.passes(() => runs.has('hold'))
+  const run = runs.get('hold')
+  if (run) askFor(run)
+  await wait(59_000)
+  expect(phone.calls).toBe(0)
+  await stage.passes(() => phone.calls > 0)
+  expect(phone.rang[0]).toMatchObject({ kind: 'ask', title: 'A request waits for you' })
+  expect(Object.keys(phone.rang[0] ?? {}).toSorted()).toEqual(['id', 'kind', 'text', 'title'])
+  expect(JSON.stringify(phone.rang)).not.toMatch(/rm a/)
+  await wait(100_000)
+  expect(phone.calls).toBe(1)
+})
+
+test('a request that is answered in time does not ring', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  stage.telegram.say(1, 'hold')
+  await stage.passes(() => runs.has('hold'))
+  const run = runs.get('hold')
+  const answers = run ? askFor(run) : []
+  await stage.passes(() => stage.telegram.screen(1).some(({ buttons }) => buttons.flat().length > 0))
+  const message = stage.telegram.screen(1).findLast(({ buttons }) => buttons.flat().length > 0)
+  stage.telegram.press(1, message?.messageId ?? 0, 'Reject')
+  await stage.passes(() => answers.length > 0)
+  expect(answers).toHaveLength(1)
+  await wait(100_000)
+  expect(phone.rang).toEqual([])
+})
+
+test.each([
+  ['rate-limited', new PortError('rate-limited', 'slow down', { retryAfterMs: 20_000 }), 0],
+  ['unreachable', new PortError('unreachable', 'no network'), 0],
+  ['lost', 'lost', 1],
+] as const)('a notice whose call is %s is sent again', async (_, fault, doubtful) => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  phone.faults.push(fault)
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([{ ...sent, doubtful }])
+  expect(phone.calls).toBe(2)
+  expect(new Set(phone.rang.map(({ id }) => id)).size).toBe(1)
+  expect(phone.rang).toHaveLength(1 + doubtful)
+  await wait(100_000)
+  expect(phone.calls).toBe(2)
+})
+
+test('a notice that is not confirmed twice is given up, and the operator is told', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  phone.faults.push('lost', 'lost')
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([{ ...sent, result: 'unconfirmed', doubtful: 2 }])
+  expect(stage.chats.errors.map(({ message }) => message)).toEqual([
+    'no answer',
+    expect.stringMatching(/^The notice of run \w+ may not have reached phone: no call was confirmed\.$/),
+  ])
+})
+
+test('a notice that is refused is not sent again, and the chat knows nothing of it', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  phone.faults.push(new PortError('refused', 'forbidden'))
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([{ ...sent, result: 'refused' }])
+  await wait(60_000)
+  expect(phone.calls).toBe(1)
+  expect(stage.said(1).join()).not.toMatch(/phone|forbidden|missing/)
+})
+
+test('a notice that can’t be sent for an hour is given up, and the answer does not wait for it', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  for (let nth = 0; nth < 200; nth++) phone.faults.push(new PortError('unreachable', 'no network'))
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => stage.said(1).some((text) => text.includes('Done.')))
+  for (let minute = 0; minute < 61; minute++) await wait(60_000)
+  expect(results()).toEqual([{ ...sent, result: 'expired' }])
+  expect(phone.rang).toEqual([])
+  expect(stage.chats.errors).toHaveLength(1)
+})
+
+test('a notice that a process began is counted as in doubt by the next one, and sent once more', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  phone.faults.push('silent')
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => phone.calls > 0)
+  await stage.stop()
+  expect(results()).toEqual([])
+  await stage.restart()
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([{ ...sent, doubtful: 1 }])
+  expect(phone.rang).toHaveLength(1)
+})
+
+test('a notice that waits at a stop is sent by the next process, once', async () => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  phone.faults.push(new PortError('rate-limited', 'slow down', { retryAfterMs: 600_000 }))
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => phone.calls > 0)
+  await stage.stop()
+  await stage.restart()
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([sent])
+  expect(phone.calls).toBe(2)
+})
+
+test('a bridge does not start if notices are to go to a channel with chats', async () => {
+  const phone = phoneOf()
+  await expect(opened(phone, {}, { notify: ['telegram'] })).rejects.toThrow(
+    'people.ann.notify.0: "telegram" has chats. Name a channel that only notifies.',
+  )
+})

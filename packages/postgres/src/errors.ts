@@ -44,7 +44,9 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '42883': { type: 'failed', sentence: incomplete },
   '42P01': { type: 'failed', sentence: incomplete },
   '42P07': { type: 'failed', sentence: ofAnotherProgram },
-  '53100': { type: 'failed', sentence: 'has no room left on its disk. Make room on it.' },
+  // Renewals often still fit, so a bridge that goes on must leave what arrives to later deliveries.
+  '53100': { type: 'busy', sentence: 'has no room left on its disk. Make room on it.' },
+  '53200': { type: 'busy', sentence: 'has too little memory for the call, which is tried again.' },
   '53300': {
     type: 'busy',
     sentence:

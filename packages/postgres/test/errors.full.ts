@@ -8,7 +8,7 @@ import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkPostgres } from '../src/check.ts'
 import { postgresStore } from '../src/index.ts'
-import { connected } from './stage.ts'
+import { beatForLease, connected } from './stage.ts'
 
 /** Resolves with the error that opening a store rejects with. */
 async function errorOf(url: string): Promise<StoreError> {
@@ -172,6 +172,8 @@ describe.skipIf(!hasPostgres())(`an operator is told (${needsPostgres})`, () => 
     await admin.query('ALTER ROLE reply SET default_tablespace = small')
     const store = await postgresStore({ url: server.url })
     onTestFinished(() => store.close())
+    const beat = async () => await beatForLease(store, 'one', { forMs: 60_000 })
+    await beat()
     await admin.query('CREATE TABLE filler (text text) TABLESPACE small')
     await admin.query('ALTER TABLE filler ALTER COLUMN text SET STORAGE EXTERNAL')
     await expect(
@@ -186,11 +188,13 @@ describe.skipIf(!hasPostgres())(`an operator is told (${needsPostgres})`, () => 
       expect(one).toMatchObject({
         status: 'rejected',
         reason: {
-          type: 'failed',
+          type: 'busy',
           message: expect.stringMatching(/ has no room left on its disk\. Make room on it\.$/),
         },
       })
     expect(await store.list('')).toEqual([])
+    // A member stays one, so the platform must deliver again what it can't store.
+    expect(await beat()).toMatchObject({ fence: 1 })
     await admin.query('DROP TABLE filler')
     await admin.query('VACUUM reply.stored')
     expect(await store.commit([{ type: 'put', key: 'key', value: 'small' }])).toEqual({ type: 'done' })

@@ -30,7 +30,7 @@ export type Change =
       readonly reason: 'removed' | 'abandoned' | 'reverted'
     }
   /**
-   * A tool call's status advanced, or its title, input, output, error or metadata changed. Also fires for the first
+   * A tool call's status advanced, or its title, input, output, files, error or metadata changed. Also fires for the first
    * status.
    */
   | {

@@ -19,7 +19,7 @@ export type { RunOptions } from './drive/runs/run-options.ts'
 export { type OnError, ReplyError, type ReplyErrorType } from './error.ts'
 export type { ReplyEvent } from './event.ts'
 export { type Observation, observerOf, type ReplyObserver } from './observer.ts'
-export type { Part, ReasoningPart, ReplyFailure, TextPart, ToolPart } from './part.ts'
+export type { Part, ReasoningPart, ReplyFailure, ReplyFile, TextPart, ToolPart } from './part.ts'
 export { createEventReader } from './recording/event-reader.ts'
 export { record } from './recording/record.ts'
 export { replay } from './recording/replay.ts'
@@ -31,6 +31,7 @@ export {
   causeOf,
   currentActivity,
   type FailureCause,
+  filesOf,
   isShownText,
   outputOf,
   ownTodosOf,

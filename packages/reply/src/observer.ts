@@ -52,7 +52,7 @@ export interface ReplyObserver {
    */
   readonly partRemoved?: Observe<'partRemoved'>
   /**
-   * A tool call's status advanced, or its title, input, output, error or metadata changed (`changed` says which).
+   * A tool call's status advanced, or its title, input, output, files, error or metadata changed (`changed` says which).
    * Also fires for the first status.
    */
   readonly toolProgressed?: Observe<'toolProgressed'>

@@ -86,6 +86,23 @@ export interface ToolPart extends PartFields {
  */
 export type ToolStatus = 'pending' | 'running' | 'completed' | 'error'
 
+/** A file of a reply: what it is, and where its bytes are. */
+export interface ReplyFile {
+  /**
+   * Identifies it within its reply, also after a reconnection, and after a retry that takes other parts back. A call that
+   * a retry repeats has new files.
+   */
+  readonly id: string
+  /** Its MIME type, as the source reports it: `text/plain`, `image/png`, … */
+  readonly mime: string
+  /** A `data:` URL with its content, or its address: `file:`, `http(s):`, or any other scheme of the agent. */
+  readonly url: string
+  /** Its name as the source reports it, which may be a path or an address. Absent if it has none. */
+  readonly filename?: string | undefined
+  /** Its size in bytes. Absent if it is unknown. */
+  readonly size?: number | undefined
+}
+
 /** The state of a tool call, as far as it is known. */
 export interface ToolState {
   /** Only ever advances. */
@@ -96,6 +113,8 @@ export interface ToolState {
   readonly title?: string | undefined
   /** The output as the model receives it, possibly truncated by the server. Set once `completed`. */
   readonly output?: string | undefined
+  /** The files that the tool returned, in its order. Absent if there are none. */
+  readonly attachments?: readonly ReplyFile[] | undefined
   /** Why it failed, as the model receives it. Set once the status is `error`. */
   readonly error?: string | undefined
   /** Data that the tool reports besides its output, for example a diff or an exit code. May change while it runs. */
@@ -113,15 +132,9 @@ export interface ToolState {
   readonly ambiguous?: true | undefined
 }
 
-/** A file in a message, for example one that a person attached. */
-export interface FilePart extends PartFields {
+/** A file in a message: of the agent, or one that a person attached. */
+export interface FilePart extends PartFields, ReplyFile {
   readonly type: 'file'
-  /** Its MIME type: `text/plain`, `image/png`, … */
-  readonly mime: string
-  /** A `data:` URL with its content, or its location as `file://` or `http(s)://`. */
-  readonly url: string
-  /** Its name, to show to people. Absent if it has none. */
-  readonly filename?: string | undefined
 }
 
 /** The files that a step changed. */

@@ -1,7 +1,7 @@
 import { equalKey } from './ask/equal.ts'
 import { isTodoWriter } from './ask/tool-name.ts'
 import type { Ask } from './ask.ts'
-import type { Part, ReasoningPart, ReplyFailure, TextPart, ToolPart } from './part.ts'
+import type { Part, ReasoningPart, ReplyFailure, ReplyFile, TextPart, ToolPart } from './part.ts'
 import type { Child, Message, Reply, Todo, Usage } from './reply.ts'
 
 /** Returns all parts of the reply in message order. `index` in a change is an index of this list. */
@@ -51,6 +51,18 @@ export function reasoningOf(reply: Reply): string {
 /** Returns the reply's own tool calls in order, without abandoned ones. Those of sub-agents are in `reply.children`. */
 export function toolsOf(reply: Reply): readonly ToolPart[] {
   return partsOf(reply).filter((part): part is ToolPart => part.type === 'tool' && part.status !== 'abandoned')
+}
+
+/**
+ * Returns the reply's own files in the order of the answer, without abandoned ones: those of the agent, and those that its
+ * tools returned. Those of sub-agents are in `reply.children`.
+ */
+export function filesOf(reply: Reply): readonly ReplyFile[] {
+  return partsOf(reply).flatMap((part): readonly ReplyFile[] => {
+    if (part.status === 'abandoned') return []
+    if (part.type === 'tool') return part.state.attachments ?? []
+    return part.type === 'file' ? [part] : []
+  })
 }
 
 /**

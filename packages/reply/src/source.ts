@@ -7,7 +7,7 @@ export { mayActWithoutAsking } from './source/command-arguments.ts'
 export type { InputPart } from './source/input.ts'
 export { createLocalAgent } from './source/local/agent.ts'
 export type { LocalAgent, LocalAgentOptions, LocalHistory, LocalHistoryRun } from './source/local/agent-options.ts'
-export type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './source/local/output.ts'
+export type { LocalAnswer, LocalAsk, LocalEnding, LocalFile, LocalOutput } from './source/local/output.ts'
 export type { LocalChildStart, LocalRun } from './source/local/run.ts'
 export type {
   AgentInfo,

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Event, Part as WirePart } from '@opencode-ai/sdk/v2'
-import type { Message, Part, Reply, Usage } from '@reply/core'
+import type { Message, Part, Reply, ReplyFile, Usage } from '@reply/core'
 import type { Told } from './recorded.ts'
 
 /**
@@ -63,15 +63,21 @@ function toldPart(part: WirePart) {
     output: 'output' in state ? state.output : undefined,
     error: 'error' in state ? state.error : undefined,
     title: 'title' in state ? state.title : undefined,
+    files: 'attachments' in state ? state.attachments?.map(fileOf) : undefined,
   }
+}
+
+/** A file, in the fields that have the same name in the server and in the model. */
+function fileOf({ mime, url, filename }: Pick<ReplyFile, 'mime' | 'url' | 'filename'>) {
+  return { mime, url, filename }
 }
 
 function ourPart(part: Part) {
   const { id, type } = part
   if (part.type !== 'tool') return { id, type, ...contentOf(part) }
   const { tool, callID, state } = part
-  const { status, input, output, error, title } = state
-  return { id, type, tool, callID, status, input, output, error, title }
+  const { status, input, output, error, title, attachments } = state
+  return { id, type, tool, callID, status, input, output, error, title, files: attachments?.map(fileOf) }
 }
 
 /** A part's content, in the fields that have the same name in the server and in the model. */

@@ -14,6 +14,8 @@ export interface OpencodeConfig {
   readonly contextLimit?: number
   /** The model's output limit in tokens. Default 8,000. */
   readonly outputLimit?: number
+  /** MCP servers by name, each as the command line of a program in the project. */
+  readonly mcp?: Readonly<Record<string, readonly string[]>>
   /** Any other settings, unchanged. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
@@ -63,11 +65,19 @@ export const secondConfigFor = (modelUrl: string, config: OpencodeConfig = {}): 
     permissions: secondPermissions(config.permission),
     commands: config.command,
     agents: secondAgents(config.agent),
+    mcp: config.mcp && { servers: mcpServers(config.mcp, { codemode: false }) },
     experimental: { subagent_depth: config.subagentDepth },
     ...config.extra,
   }
   return `${JSON.stringify(file, undefined, 2)}\n`
 }
+
+/**
+ * Returns the settings of MCP servers, with `more` in each. Without `codemode: false`, the tools of version 2 are
+ * functions of one tool that runs code.
+ */
+const mcpServers = (servers: NonNullable<OpencodeConfig['mcp']>, more: object = {}): object =>
+  Object.fromEntries(Object.entries(servers).map(([name, command]) => [name, { type: 'local', command, ...more }]))
 
 /** Returns agents with their permissions in the form of version 2. Undefined if there are none. */
 const secondAgents = (agents: OpencodeConfig['agent']): object | undefined =>
@@ -109,6 +119,7 @@ export const configFor = (version: string, modelUrl: string, config: OpencodeCon
     permission,
     agent,
     command,
+    mcp: config.mcp && mcpServers(config.mcp),
     subagent_depth: atLeast(version, '1.18.0') ? subagentDepth : undefined,
     ...config.extra,
   }

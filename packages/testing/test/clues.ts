@@ -78,6 +78,11 @@ export const clues: Readonly<Record<string, readonly Clue[]>> = {
     tool('edit', 'completed'),
     since('1.14.0', event('message.part.updated', '"patch"')),
   ],
+  'read-picture': [...whole, tool('read', 'completed', '"attachments":[', '"url":"data:image/png;base64,iVBO')],
+  'mcp-files': [
+    ...whole,
+    tool('dots_draw', 'completed', '"output":"Drawn.', '"attachments":[', '"url":"data:image/gif;base64,'),
+  ],
   question: [...whole, event('question.asked', 'Which colour'), event('question.replied', 'Blue'), kept('Blue it is.')],
   'questions-multi': [...whole, event('question.replied', '[["Red"],["Cheese","Olives"],["Rex"]]')],
   'question-rejected': [...whole, event('question.rejected'), tool('question', 'error'), notKept('Then I choose.')],

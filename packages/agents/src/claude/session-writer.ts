@@ -353,8 +353,7 @@ export function createSessionWriter(
     const state = isError
       ? { status: 'error' as const, error: output, ...fields }
       : { status: 'completed' as const, output, ...fields }
-    run.write({ type: 'tool', callID, tool, state, raw })
-    for (const file of files) run.write({ type: 'file', ...file })
+    run.write({ type: 'tool', callID, tool, state, files, raw })
     const change = isError ? undefined : todoChangeIn({ tool: name, input, text: output, value })
     if (change?.type === 'own') run.write({ type: 'todos', todos: change.todos })
     else if (change) {

@@ -10,7 +10,7 @@ export type CodexOutput = Exclude<CodexEvent, { readonly type: 'turn' | 'prompt'
 export interface RunWriter {
   /**
    * Writes an event to a run. A whole text is only written if it was not streamed, or if another one was. The output of a
-   * command is its last 4,000 characters, and dropped if the command does not run. A call's files follow it.
+   * command is its last 4,000 characters, and dropped if the command does not run.
    */
   write(run: LocalRun, event: CodexOutput, raw: unknown): void
   /**
@@ -90,8 +90,7 @@ export function createRunWriter(now: () => number): RunWriter {
         // Links a sub-agent's call to its session.
         const [sessionId] = task?.agentIDs ?? []
         const link = tool === 'task' && sessionId !== undefined && { metadata: { sessionId, background: true } }
-        run.write({ type: 'tool', callID, tool, state: { ...state, ...link }, raw })
-        for (const file of event.files ?? []) run.write({ type: 'file', ...file })
+        run.write({ type: 'tool', callID, tool, state: { ...state, ...link }, files: event.files, raw })
         return
       }
       case 'output': {

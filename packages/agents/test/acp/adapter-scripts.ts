@@ -11,6 +11,9 @@ import {
 
 const make = { command: 'touch made.txt && echo made', description: 'Makes a file' }
 
+const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const draw = `echo ${dot} | base64 -d > dot.png`
+
 const late = [sayText('This answer will never come to its end, because'), holdAnswer('middle'), sayText(' it is late.')]
 
 const todo = (first: string, second: string) =>
@@ -102,6 +105,13 @@ export const claudeScripts: Scripts = {
   'wake-late': { steps: [[callTool('Bash', { ...waiting, run_in_background: true })], woken()] },
   abort: { steps: [late] },
   error: { steps: [[httpError(401, 'The key is wrong.')]] },
+  picture: {
+    steps: [
+      [callTool('Bash', { command: draw, description: 'Draws' })],
+      [callTool('Read', { file_path: 'dot.png' })],
+      [sayText('It is a dot.')],
+    ],
+  },
 }
 
 /** What the model says to Qwen Code, in the words of its tools. */
@@ -180,5 +190,12 @@ export const codexScripts: Scripts = {
   meanwhile: { steps: [[sayText('The second answer.')]] },
   todos: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [sayText('Planned.')]] },
   abort: { steps: [late] },
+  picture: {
+    steps: [
+      [callTool('exec_command', { cmd: draw, sandbox_permissions: 'require_escalated', justification: 'May I draw?' })],
+      [callTool('view_image', { path: 'dot.png' })],
+      [sayText('It is a dot.')],
+    ],
+  },
   error: { steps: [[httpError(401, 'The key is wrong.')]] },
 }

@@ -38,6 +38,15 @@ describe("Claude's agent", () => {
     expect(details?.modes.map(({ id }) => id)).toEqual(['default', 'acceptEdits', 'plan', 'auto'])
   })
 
+  test('attaches a picture to the call that reads it', async () => {
+    const { reply } = await settled('picture')
+    const size = { mime: 'image/png', size: 70, url: expect.stringMatching(/^data:image\/png;base64,iVBO/) }
+    expect(toolsOf(reply).map(({ tool, state }) => [tool, state.attachments])).toEqual([
+      ['bash', undefined],
+      ['read', [expect.objectContaining(size)]],
+    ])
+  })
+
   test('names its tools as Claude Code does, in small letters', async () => {
     const { reply } = await settled('tool')
     expect(toolsOf(reply)).toMatchObject([
@@ -143,6 +152,15 @@ describe("Codex's agent", () => {
     expect(reply.todos).toMatchObject([
       { content: 'Read', status: 'completed' },
       { content: 'Write', status: 'in_progress' },
+    ])
+  })
+
+  test('attaches a link to the picture that its model looks at, whose address is a path', async () => {
+    const { reply } = await settled('picture')
+    const [, looked] = toolsOf(reply)
+    expect([looked?.tool, looked?.state.attachments]).toMatchObject([
+      'view_image',
+      [{ url: '/project/dot.png', filename: '/project/dot.png', size: undefined }],
     ])
   })
 

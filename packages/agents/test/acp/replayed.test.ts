@@ -1,4 +1,4 @@
-import { answerOf, type Reply, textOf, toolsOf } from '@reply/core'
+import { answerOf, filesOf, type Reply, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { play } from './play.ts'
 import { readRecording, replayed } from './replay.ts'
@@ -123,6 +123,17 @@ describe('OpenCode over ACP', () => {
   test('says that an answer was cut off by its limit only if the agent says so', async () => {
     const { reply } = await settled('length')
     expect(reply.outcome).toBe('completed')
+  })
+
+  test('attaches the files of a call, of an MCP server without their names', async () => {
+    const url = (type: string) => expect.stringMatching(`^data:image/${type};base64,`)
+    const { reply } = await settled('picture')
+    expect(filesOf(reply)).toMatchObject([{ mime: 'image/png', url: url('png'), size: 70 }])
+    const { reply: other } = await settled('mcp-files')
+    expect(filesOf(other)).toMatchObject([
+      { mime: 'image/png', url: url('png'), size: 70 },
+      { mime: 'image/gif', url: url('gif'), size: 42 },
+    ])
   })
 
   test('tells the summary of a compaction as its answer', async () => {

@@ -47,6 +47,7 @@ const inClaude: readonly Scene[] = [
   { name: 'todos', scenario: 'todos' },
   { name: 'abort', scenario: 'abort', abortAt: 40 },
   { name: 'error', scenario: 'error' },
+  { name: 'picture', scenario: 'picture', onAsk: allow },
 ]
 
 /** What a person does while claude-agent-acp plays its scripts. Its own mode lets Claude decide what needs a person. */
@@ -66,6 +67,7 @@ const inCodex: readonly Scene[] = [
   // Before the answer there is a warning about the model.
   { name: 'abort', scenario: 'abort', abortAt: 170 },
   { name: 'error', scenario: 'error' },
+  { name: 'picture', scenario: 'picture', onAsk: allow },
 ]
 
 /** What a person does while codex-acp plays its scripts. Its own mode lets a second model decide what needs a person. */
@@ -88,6 +90,8 @@ export const scenes: readonly Scene[] = [
   { name: 'error', scenario: 'unauthorized' },
   { name: 'cut', scenario: 'retry-cut' },
   { name: 'length', scenario: 'finish-length' },
+  { name: 'picture', scenario: 'read-picture' },
+  { name: 'mcp-files', scenario: 'mcp-files' },
   { name: 'compaction', scenario: 'plain', before: 'plain', text: '/compact' },
   {
     name: 'question',

@@ -1,4 +1,4 @@
-import { partsOf, type Reply } from '@reply/core'
+import { filesOf, partsOf, type Reply, toolsOf } from '@reply/core'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../src/acp/client.ts'
 import { chunk, scripted, type Turn } from './agent.ts'
@@ -69,7 +69,7 @@ test("a run's cost is what the session's cost grew by, and the context window is
   ])
 })
 
-test('a picture that a tool returns is a file of the reply, once, and named in the output', async () => {
+test('a picture that a tool returns is attached to the call, once, and named in the output', async () => {
   const image = { type: 'content', content: { type: 'image', mimeType: 'image/png', data: 'AAAA' } }
   const call = { sessionUpdate: 'tool_call', toolCallId: 'c', title: 'Read', kind: 'read', status: 'in_progress' }
   const ended = { sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', content: [image] }
@@ -78,7 +78,48 @@ test('a picture that a tool returns is a file of the reply, once, and named in t
     say(ended)
     say({ ...ended, title: 'Read a.png' })
   })
-  const parts = reply ? partsOf(reply) : []
-  expect(parts.flatMap((part) => (part.type === 'file' ? [part.url] : []))).toEqual(['data:image/png;base64,AAAA'])
-  expect(parts.flatMap((part) => (part.type === 'tool' ? [part.state.output] : []))).toEqual(['[image/png, 3 B]'])
+  expect(reply && filesOf(reply)).toMatchObject([{ url: 'data:image/png;base64,AAAA', size: 3 }])
+  expect(reply && toolsOf(reply).map(({ state }) => state.output)).toEqual(['[image/png, 3 B]'])
+})
+
+test.each([
+  [
+    'an image with its address',
+    { type: 'image', mimeType: 'image/png', data: 'AAAA', uri: 'file:///a/dot.png' },
+    { mime: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'dot.png', size: 3 },
+  ],
+  [
+    'a sound',
+    { type: 'audio', mimeType: 'audio/wav', data: 'AAAA' },
+    { mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA', filename: undefined, size: 3 },
+  ],
+  [
+    'a link with its size',
+    { type: 'resource_link', uri: 'file:///a/all.zip', name: 'all.zip', mimeType: 'application/zip', size: 12 },
+    { mime: 'application/zip', url: 'file:///a/all.zip', filename: 'all.zip', size: 12 },
+  ],
+  [
+    'a link without a type',
+    { type: 'resource_link', uri: 'https://example.com/a', name: 'a' },
+    { mime: 'application/octet-stream', url: 'https://example.com/a', filename: 'a', size: undefined },
+  ],
+  [
+    'an embedded text',
+    { type: 'resource', resource: { uri: 'notes://1/day.md', mimeType: 'text/markdown', text: 'é' } },
+    { mime: 'text/markdown', url: 'data:text/markdown;base64,w6k=', filename: 'day.md', size: 2 },
+  ],
+  [
+    'an embedded file',
+    { type: 'resource', resource: { uri: 'notes://1/a.bin', blob: 'AAA=' } },
+    { mime: 'application/octet-stream', url: 'data:application/octet-stream;base64,AAA=', filename: 'a.bin', size: 2 },
+  ],
+])('the agent and its tools may give %s', async (_, content, file) => {
+  const [reply] = await replies(({ say }) => {
+    say({ sessionUpdate: 'tool_call', toolCallId: 'c', title: 'Draw', content: [{ type: 'content', content }] })
+    say({ sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed' })
+    say({ sessionUpdate: 'agent_message_chunk', content })
+  })
+  const [attached, own] = reply ? filesOf(reply) : []
+  expect([attached, own]).toMatchObject([file, file])
+  expect(attached?.id).not.toBe(own?.id)
 })

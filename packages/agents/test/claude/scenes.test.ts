@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { partsOf, type Reply, textOf, toolsOf } from '@reply/core'
+import { type Reply, textOf, toolsOf } from '@reply/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { playRecorded } from './recorded-scene.ts'
 import { picture, sentFiles } from './scenes.ts'
@@ -43,12 +43,11 @@ describe.each(['2.1.197', '2.1.332'])('Claude Code %s', (version) => {
     expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'I see them.'])
   })
 
-  test('a picture that it reads is named in the output, and a file of the reply', async () => {
+  test('a picture that it reads is named in the output, and attached to the call', async () => {
     const { reply } = await played(version, 'picture')
     expect(outputsOf(reply)).toEqual([['read', '[image/png, 79 B]']])
-    expect(partsOf(reply).filter(({ type }) => type === 'file')).toMatchObject([
-      { mime: 'image/png', url: `data:image/png;base64,${picture.toString('base64')}` },
-    ])
+    const url = `data:image/png;base64,${picture.toString('base64')}`
+    expect(toolsOf(reply)[0]?.state.attachments).toMatchObject([{ mime: 'image/png', url, size: 79 }])
   })
 
   test('a form of an MCP server is a list of questions, and the server gets the answers by their types', async () => {

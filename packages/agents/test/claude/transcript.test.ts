@@ -190,7 +190,11 @@ test('the files of a prompt and of a tool are those that were sent', async () =>
   )
   connect()
   const parts = (await messages()).flatMap((message) => message.parts)
-  expect(parts.flatMap((part) => (part.type === 'file' ? [[part.url, part.filename]] : []))).toEqual([
+  const files = parts.flatMap((part) => {
+    if (part.type === 'tool') return part.state.attachments ?? []
+    return part.type === 'file' ? [part] : []
+  })
+  expect(files.map(({ url, filename }) => [url, filename])).toEqual([
     ['data:image/png;base64,iVBO', undefined],
     ['data:text/plain;base64,YQ==', 'a.txt'],
     ['data:image/png;base64,iVBO', undefined],

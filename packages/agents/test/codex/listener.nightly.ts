@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Client, partsOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
+import { type Client, filesOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterEach, expect, test } from 'vitest'
 import { codex } from '../../src/codex.ts'
@@ -76,7 +76,7 @@ test('a listener that is killed in mid-turn leaves a reply that failed, and serv
   expect([next.outcome, textOf(next)]).toEqual(['completed', 'The second answer.'])
 })
 
-test('a tool of another client is run there, and its picture is a file of the reply', async () => {
+test('a tool of another client is run there, and its picture is attached to the call', async () => {
   listener = await startListener(version)
   const { url, directory } = listener
   const chat = await connected(url)
@@ -84,7 +84,7 @@ test('a tool of another client is run there, and its picture is a file of the re
   const reply = await playToolDesk(chat, directory, desk)
   desk.close()
   expect(reply && [reply.outcome, textOf(reply)]).toEqual(['completed', 'It is shot.'])
-  expect(reply && partsOf(reply).map(({ type }) => type)).toContain('file')
+  expect(reply && filesOf(reply)).toMatchObject([{ mime: 'image/png' }])
 })
 
 test('a client with another token is refused', async () => {

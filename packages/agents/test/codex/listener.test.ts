@@ -1,4 +1,4 @@
-import { partsOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
+import { filesOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type CodexOptions, codex } from '../../src/codex.ts'
@@ -29,7 +29,7 @@ describe.each(codexVersions)('a listener of Codex %s', (version) => {
 })
 
 describe.each(codexVersions)('a client of Codex %s with a tool of its own', (version) => {
-  test('runs the tool itself, and its picture is a file of the reply', async () => {
+  test('runs the tool itself, and its picture is attached to the call', async () => {
     listener = await replayListener(`${version}/tool-desk`)
     const errors: string[] = []
     const onError = (error: ReplyError) => void errors.push(error.message)
@@ -40,8 +40,9 @@ describe.each(codexVersions)('a client of Codex %s with a tool of its own', (ver
     expect(reply && toolsOf(reply)).toMatchObject([
       { tool: 'shoot', state: { input: { arguments: { zoom: 2 } }, output: 'Shot.\n[image/png, 70 B]' } },
     ])
-    const files = reply ? partsOf(reply).filter(({ type }) => type === 'file') : []
-    expect(files).toMatchObject([{ mime: 'image/png', url: `data:image/png;base64,${dot}` }])
+    expect(reply && filesOf(reply)).toMatchObject([
+      { mime: 'image/png', url: `data:image/png;base64,${dot}`, size: 70 },
+    ])
     expect(errors).toEqual([])
   })
 })

@@ -30,17 +30,17 @@ async function played(name: string, lines: readonly ReplayedLine[]) {
   return { reply, errors }
 }
 
-/** The parts of a reply, in order: the texts, the tools, and the files with their types. */
+/** The parts of a reply, in order: the texts, and the tools, each with the types of its files. */
 const outlineOf = (reply: Reply) =>
   partsOf(reply).flatMap((part) => {
-    if (part.type === 'tool') return [part.tool]
-    if (part.type === 'file') return [`${part.mime} ${part.url.slice(0, 22)}`]
+    if (part.type === 'tool')
+      return [part.tool, ...(part.state.attachments ?? []).map(({ mime, url }) => `${mime} ${url.slice(0, 22)}`)]
     return part.type === 'text' ? [part.text] : []
   })
 const file = 'image/png data:image/png;base64,'
 
 describe.each(codexVersions)('Codex %s', (version) => {
-  test("pictures of an MCP tool's result are files of the reply, and its text is the output", async () => {
+  test("pictures of an MCP tool's result are attached to the call, and its text is the output", async () => {
     const { reply } = await played(`${version}/mcp`, recordingOf('codex', `${version}/mcp`))
     expect(outlineOf(reply)).toEqual(['pictures_draw', file, 'pictures_draw', file, 'They are drawn.'])
     expect(toolsOf(reply).map(({ state }) => state.output)).toEqual([
@@ -49,7 +49,7 @@ describe.each(codexVersions)('Codex %s', (version) => {
     ])
   })
 
-  test('a picture that the model looks at is a file of the reply, before what follows', async () => {
+  test('a picture that the model looks at is attached to the call', async () => {
     const { reply, errors } = await played(`${version}/view`, recordingOf('codex', `${version}/view`))
     expect(outlineOf(reply)).toEqual(['view_image', file, 'A dot.'])
     expect(toolsOf(reply)).toMatchObject([{ state: { status: 'completed', input: { path: '/project/dot.png' } } }])

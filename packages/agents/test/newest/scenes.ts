@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Ask, type PromptInput, type Reply, type ReplyObserver, textOf, toolsOf } from '@reply/core'
+import { type Ask, filesOf, type PromptInput, type Reply, type ReplyObserver, textOf, toolsOf } from '@reply/core'
 import { backgroundScenes } from '../claude/background-scenes.ts'
 import { collectReplies } from '../collect-replies.ts'
 import { texts } from './scripts.ts'
@@ -199,9 +199,8 @@ export const newestScenes: Readonly<Record<string, NewestScene>> = {
     writeFileSync(join(stage.directory, 'dot.png'), Buffer.from(png, 'base64'))
     const reply = await run(stage, 'image', { once: allow(stage) })
     ends(reply, 'completed', 'I see it.')
-    const parts = reply.messages.flatMap((message) => message.parts)
     check(
-      parts.some((part) => part.type === 'file' && part.mime.startsWith('image/')),
+      filesOf(reply).some(({ mime }) => mime.startsWith('image/')),
       'the reply has no image',
     )
   },

@@ -117,14 +117,15 @@ function unitsOfParts(parts: readonly Part[]): number {
 }
 
 /**
- * The total length of its strings that can be large: a text, a file's URL, or a tool's input, output, error and
- * metadata. 0 for any other part.
+ * The total length of its strings that can be large: a text, a file's URL, or a tool's input, output, error,
+ * metadata and files. 0 for any other part.
  */
 function unitsOfPart(part: Part): number {
   if (part.type === 'text' || part.type === 'reasoning') return part.text.length
   if (part.type === 'file') return part.url.length
   if (part.type !== 'tool') return 0
-  const { input, metadata, output = '', error = '' } = part.state
-  const values = [output, error, ...Object.values(input), ...Object.values(metadata ?? {})]
+  const { input, metadata, output = '', error = '', attachments = [] } = part.state
+  const urls = attachments.map(({ url }) => url)
+  const values = [output, error, ...urls, ...Object.values(input), ...Object.values(metadata ?? {})]
   return values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)
 }

@@ -93,10 +93,14 @@ function toldTool(messageID: string, { id: callID, name, state }: Fields, { hear
     return { ...call, status: wasCalled ? 'running' : statuses.streaming, output: undefined, error: undefined }
   }
   const texts = (Array.isArray(content) ? content : []).flatMap((one: Fields) => one.text ?? [])
+  const files = (Array.isArray(content) ? content : []).flatMap(({ type, mime, uri, name }: Fields) =>
+    type === 'file' ? [{ mime, url: uri, filename: name }] : [],
+  )
   return {
     ...call,
     status,
     output: status === 'completed' ? texts.join('\n') : undefined,
+    files: files.length === 0 ? undefined : files,
     error: status === 'error' ? fieldsOf(error).message : undefined,
   }
 }
@@ -120,8 +124,9 @@ function ourPart(part: Part) {
   if (part.type === 'text' || part.type === 'reasoning') return { id, type, text: part.text }
   if (part.type !== 'tool') return { id, type }
   const { tool, callID, state } = part
-  const { status, input, output, error } = state
-  return { id, type, tool, callID, status, input, output, error }
+  const { status, input, output, error, attachments } = state
+  const files = attachments?.map(({ mime, url, filename }) => ({ mime, url, filename }))
+  return { id, type, tool, callID, status, input, output, files, error }
 }
 
 /** What a session, a step or a change of the sum cost according to its server. */

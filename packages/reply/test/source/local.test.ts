@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { ownTodosOf, ReplyError, textOf, toolsOf } from '../../src/index.ts'
+import { filesOf, ownTodosOf, type Reply, ReplyError, textOf, toolsOf } from '../../src/index.ts'
 import { connectSource, type LocalOutput } from '../../src/source.ts'
 import { createScripted } from './local-agent.ts'
 
@@ -291,6 +291,33 @@ test('an output of each kind reaches the reply', async () => {
     compaction: { state: 'done', auto: true },
     usage: { input: 30, steps: 2, cost: 1, contextTokens: 21, contextLimit: 1000 },
   })
+  await drive.close()
+})
+
+test('files keep their ids when a text before them is taken back, and a call keeps the files of its last state', async () => {
+  const files = [{ mime: 'text/plain', url: 'data:text/plain,abc', filename: 'a.txt' }]
+  const call = { type: 'tool', callID: 'c', tool: 'draw' } as const
+  const seen: unknown[] = []
+  const { drive } = await stage({
+    prompt: async (run) => {
+      run.write(
+        { type: 'text', delta: 'Wrong.', partID: 'one' },
+        { ...call, state: { status: 'running', input: {} } },
+        { ...call, state: { status: 'completed', input: {}, output: '' }, files },
+        { type: 'file', mime: 'image/png', url: 'file:///a.png', size: 7 },
+        { type: 'text', replace: '', partID: 'one' },
+      )
+      run.end({ type: 'completed' })
+    },
+  })
+  const observe = () => [{ partRemoved: ({ reply }: { readonly reply: Reply }) => void seen.push(filesOf(reply)) }]
+  const reply = await drive.prompt({ text: 'Hello.' }, { observe }).result
+  expect(filesOf(reply)).toMatchObject([
+    { url: 'data:text/plain,abc', filename: 'a.txt', size: 3 },
+    { url: 'file:///a.png', size: 7 },
+  ])
+  expect(seen).toEqual([filesOf(reply)])
+  expect(new Set(filesOf(reply).map(({ id }) => id)).size).toBe(2)
   await drive.close()
 })
 

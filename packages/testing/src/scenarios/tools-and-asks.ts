@@ -1,6 +1,6 @@
 import { scenario } from '../scenario.ts'
 import { callTool, httpError, reportUsage, sayText, scenarioToken } from '../script.ts'
-import { asking, bash } from './pieces.ts'
+import { asking, bash, picture, pictureServer } from './pieces.ts'
 
 /** Turns with tools, without a person. */
 export const tools = [
@@ -56,6 +56,18 @@ export const tools = [
       [callTool('edit', { filePath: 'list.txt', oldString: 'b', newString: 'B' })],
       [sayText('Both files are as you wished.')],
     ],
+  }),
+  scenario('read-picture', 'A tool reads a picture, which is attached to its result.', {
+    steps: [
+      [bash(`echo ${picture} | base64 -d > dot.png`)],
+      [sayText('I look at it.'), callTool('read', { filePath: 'dot.png' })],
+      [sayText('It is one dot.')],
+    ],
+  }),
+  scenario('mcp-files', 'A tool of an MCP server returns a text, a picture, files and a link.', {
+    files: { 'server.mjs': pictureServer },
+    config: { mcp: { dots: ['node', 'server.mjs'] } },
+    steps: [[sayText('I draw it.'), callTool('dots_draw', {})], [sayText('It is drawn.')]],
   }),
 ]
 

@@ -1,4 +1,5 @@
-import type { LocalOutput } from '@reply/core/source'
+import { basename } from 'node:path'
+import type { LocalFile, LocalOutput } from '@reply/core/source'
 import { byteSize } from '../../byte-size.ts'
 import { block, type ToolUpdate, toolContent } from './schema.ts'
 
@@ -117,8 +118,8 @@ export function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): stri
 }
 
 /**
- * Returns the call as a tool part. One that started a sub-agent is the tool `task`. Output and error are only there at its
- * end. With `awaitsPermission`, it waits for a permission: some agents call that status pending, and it is running then.
+ * Returns the call as a tool part. One that started a sub-agent is the tool `task`. Output, error and files are only there
+ * at its end. With `awaitsPermission`, it waits for a permission: some agents call that status pending, and it is running then.
  */
 export function outputOf(call: Call, awaitsPermission = false): ToolOutput {
   const status = call.status === 'pending' && awaitsPermission ? 'running' : statusOf(call.status)
@@ -142,6 +143,7 @@ export function outputOf(call: Call, awaitsPermission = false): ToolOutput {
     // Only this tool is shown with its sub-agent.
     tool: childID === undefined ? call.tool : 'task',
     raw: call,
+    files: hasEnded(call) ? filesIn(content) : [],
     state: {
       status,
       input: inputOf(call),
@@ -215,8 +217,8 @@ function itemsOf(content: Call['content']) {
 }
 
 /**
- * Returns the texts of a call's content, one below the other. A picture or sound becomes its type and size, for example
- * `[image/png, 12 kB]`, and another file its address. Diffs and terminals are left out.
+ * Returns the texts of a call's content, one below the other. A file with content becomes its type and size, for example
+ * `[image/png, 12 kB]`, and a link its address. Diffs and terminals are left out.
  */
 function textsOf(content: Call['content']): string {
   return itemsOf(content)
@@ -225,7 +227,8 @@ function textsOf(content: Call['content']): string {
 }
 
 /**
- * Returns the type and size of a picture or sound, and the address of any other file. Undefined for content without a file.
+ * Returns the type and size of a file with content, and the address of any other file. Undefined for content without a
+ * file.
  */
 function labelOf(content: { readonly type: string }): string | undefined {
   const file = fileOf(content)
@@ -233,16 +236,9 @@ function labelOf(content: { readonly type: string }): string | undefined {
   return data === undefined ? file?.url : `[${file?.mime}, ${byteSize(Buffer.byteLength(data, 'base64'))}]`
 }
 
-/**
- * Returns the pictures and sounds in the content of a call that ends with this update. Links are left out. Empty before its
- * end and after it.
- */
-export function filesOfEnd(known: Call | undefined, call: Call): readonly LocalOutput[] {
-  if (!hasEnded(call) || (known && hasEnded(known))) return []
-  return itemsOf(call.content).flatMap((item) => {
-    const file = item.type === 'content' ? fileOf(item.content) : undefined
-    return file?.url.startsWith('data:') ? [{ type: 'file', ...file, raw: item }] : []
-  })
+/** Returns the files in the content of a call, in its order. */
+function filesIn(content: Call['content']): readonly LocalFile[] {
+  return itemsOf(content).flatMap((item) => (item.type === 'content' ? (fileOf(item.content) ?? []) : []))
 }
 
 /** Returns the list. Undefined if it is empty or absent. */
@@ -261,29 +257,36 @@ export function textIn(content: { readonly type: string }): string | undefined {
 }
 
 /**
- * Returns the file that a content block shows or links to. A picture or sound has its data as its address. Undefined for
- * text, for types that a reply can't show, and for malformed blocks.
+ * Returns the file that a content block contains or links to. The address of a file with content is a `data:` URL, and its
+ * own address names it. Undefined for text, for unknown types, and for malformed blocks.
  */
-export function fileOf(content: {
-  readonly type: string
-}): { readonly mime: string; readonly url: string; readonly filename?: string | undefined } | undefined {
+export function fileOf(content: { readonly type: string }): LocalFile | undefined {
   switch (content.type) {
     case 'image':
     case 'audio': {
       const { data } = block.audio.safeParse(content)
-      return data && { mime: data.mimeType, url: `data:${data.mimeType};base64,${data.data}` }
+      return data && dataFile(data.mimeType, data.data, data.uri)
     }
     case 'resource_link': {
       const { data } = block.resource_link.safeParse(content)
-      return (
-        data && { mime: data.mimeType ?? 'application/octet-stream', url: data.uri, filename: data.name ?? undefined }
-      )
+      if (!data) return undefined
+      const { uri: url, name, mimeType, size } = data
+      const mime = mimeType ?? 'application/octet-stream'
+      return { mime, url, filename: name ?? undefined, size: size ?? undefined }
     }
     case 'resource': {
       const { data } = block.resource.safeParse(content)
-      return data && { mime: data.resource.mimeType ?? 'text/plain', url: data.resource.uri }
+      if (!data) return undefined
+      const { uri, mimeType, text, blob } = data.resource
+      if (typeof blob === 'string') return dataFile(mimeType ?? 'application/octet-stream', blob, uri)
+      return dataFile(mimeType ?? 'text/plain', Buffer.from(text ?? '').toString('base64'), uri)
     }
     default:
       return undefined
   }
+}
+
+/** Returns a file with its content in Base64. The end of its address is its name. */
+function dataFile(mime: string, data: string, uri: string | null | undefined): LocalFile {
+  return { mime, url: `data:${mime};base64,${data}`, filename: uri ? basename(uri) : undefined }
 }

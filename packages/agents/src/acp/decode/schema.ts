@@ -33,8 +33,8 @@ export const notification = z.object({ sessionId: z.string(), update: z.looseObj
 export const block = {
   text: z.object({ text: z.string() }),
   image: z.object({ data: z.string(), mimeType: z.string(), uri: text }),
-  audio: z.object({ data: z.string(), mimeType: z.string() }),
-  resource_link: z.object({ uri: z.string(), name: text, mimeType: text }),
+  audio: z.object({ data: z.string(), mimeType: z.string(), uri: text }),
+  resource_link: z.object({ uri: z.string(), name: text, mimeType: text, size: z.number().nullish() }),
   resource: z.object({ resource: z.object({ uri: z.string(), mimeType: text, text, blob: text }) }),
 } as const
 

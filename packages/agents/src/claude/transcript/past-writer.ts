@@ -106,8 +106,7 @@ export function createPastWriter(
     const state = isError
       ? { status: 'error' as const, error: text, ...fields }
       : { status: 'completed' as const, output: text, ...fields }
-    to.write({ type: 'tool', callID, tool: toolName(tool), state, raw })
-    for (const file of files) to.write({ type: 'file', ...file })
+    to.write({ type: 'tool', callID, tool: toolName(tool), state, files, raw })
     const change = isError ? undefined : todoChangeIn({ tool, input: fields.input, text, value })
     if (change?.type === 'own') to.write({ type: 'todos', todos: change.todos })
     else if (change)

@@ -1,4 +1,4 @@
-import { type Child, causeOf, ownTodosOf, type Reply, textOf, toolsOf } from '@reply/core'
+import { type Child, causeOf, filesOf, ownTodosOf, type Reply, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { readRecording, replayed } from '../replay.ts'
 import { agentsOfV2, type SceneV2 } from './scenes.ts'
@@ -92,6 +92,14 @@ describe.each(agents)('version 2 with $recorded', (recorded) => {
     ])
     if (!isClaude)
       expect(reply.asks).toMatchObject([{ title: 'Run command?', metadata: { reason: 'May I make a file?' } }])
+  })
+
+  test('attaches a picture that is read, or a link to it', async () => {
+    const { reply } = await played('picture')
+    const file = isClaude
+      ? { mime: 'image/png', url: expect.stringMatching(/^data:image\/png;base64,iVBO/), size: 70 }
+      : { mime: 'application/octet-stream', url: '/project/dot.png', filename: '/project/dot.png', size: undefined }
+    expect(filesOf(reply)).toMatchObject([file])
   })
 
   test('is told of a rejection', async () => {

@@ -1,7 +1,8 @@
 import type { MessageHead, ReplyEvent } from '../../event.ts'
-import type { Part, ReplyFailure, ToolPart } from '../../part.ts'
+import type { Part, ReplyFailure, ReplyFile, ToolPart } from '../../part.ts'
+import { attachmentID, dataSize } from '../decode/attachment.ts'
 import { withoutSecrets } from './input.ts'
-import type { LocalEnding, LocalOutput } from './output.ts'
+import type { LocalEnding, LocalFile, LocalOutput } from './output.ts'
 
 type Piece = Extract<LocalOutput, { readonly type: 'text' | 'reasoning' | 'tool' | 'file' | 'usage' }>
 
@@ -206,17 +207,18 @@ export function createMessages(options: RunStamp): LocalMessages {
       return [partEvent({ ...counted, id, messageID: home })]
     }
     if (piece.type === 'file') {
-      const { mime, url, filename } = piece
       const id = nextPartID(message)
       return [
         ...sealOpenText(message),
-        partEvent({ id, messageID, status: 'sealed', raw, type: 'file', mime, url, filename }),
+        partEvent({ ...toFile(id, piece), messageID, status: 'sealed', raw, type: 'file' }),
       ]
     }
-    const { callID, tool, state } = piece
+    const { callID, tool, files = [] } = piece
     const earlierCall = calls.get(callID)
     const id = earlierCall?.id ?? nextPartID(message)
     calls.set(callID, { messageID, id })
+    const attachments = files.map((file, at) => toFile(attachmentID(id, at), file))
+    const state = attachments.length === 0 ? piece.state : { ...piece.state, attachments }
     const isDone = state.status === 'completed' || state.status === 'error'
     const status = isDone ? 'sealed' : 'open'
     const part: ToolPart = { id, messageID, status, raw, type: 'tool', callID, tool, state }
@@ -270,6 +272,11 @@ export function createMessages(options: RunStamp): LocalMessages {
   function stamped<const T extends { readonly type: ReplyEvent['type'] }>(fields: T) {
     return { sessionID, directory, at: now(), ...fields }
   }
+}
+
+/** Returns a file with this id, and with its size if that is known. */
+function toFile(id: string, { mime, url, filename, size = dataSize(url) }: LocalFile): ReplyFile {
+  return { id, mime, url, filename, size }
 }
 
 /** Returns how the last message of a run ends: with a finish, or with an error whose message is without secrets. */

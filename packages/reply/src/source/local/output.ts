@@ -1,5 +1,5 @@
 import type { QuestionAsk } from '../../ask.ts'
-import type { ReplyFailure, Tokens, ToolState } from '../../part.ts'
+import type { ReplyFailure, ReplyFile, Tokens, ToolState } from '../../part.ts'
 import type { Model, Todo } from '../../reply.ts'
 
 /** Fields of every piece of a message. */
@@ -12,6 +12,9 @@ interface PieceFields {
   /** The agent's line or frame that the piece comes from, kept as the part's `raw`. */
   readonly raw?: unknown
 }
+
+/** A file, as in `ReplyFile`. Without a `size`, that of a `data:` URL is counted. */
+export type LocalFile = Omit<ReplyFile, 'id'>
 
 /**
  * One piece of a run's output. Turn each line of your agent into these and pass them to `LocalRun.write`, which creates
@@ -41,14 +44,12 @@ export type LocalOutput =
       readonly type: 'tool'
       readonly callID: string
       readonly tool: string
-      readonly state: ToolState
+      readonly state: Omit<ToolState, 'attachments'>
+      /** The files that the tool returned, in its order. They become `ToolState.attachments`. Default: none. */
+      readonly files?: readonly LocalFile[] | undefined
     })
-  | (PieceFields & {
-      readonly type: 'file'
-      readonly mime: string
-      readonly url: string
-      readonly filename?: string | undefined
-    })
+  /** A file of the agent, in the order of its answer. */
+  | (PieceFields & LocalFile & { readonly type: 'file' })
   /**
    * Tokens of a step, and its cost in US dollars. Sending the same `stepID` again replaces them. Without one, each
    * counts as a separate step.

@@ -3,6 +3,7 @@ import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent, ReplyEvent } from '../../event.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { sentenceOf } from '../../text/sentence.ts'
+import { dataSize } from '../decode/attachment.ts'
 import type { InputPart } from '../input.ts'
 import { createMessages, endOfLastMessage, type RunStamp } from './messages.ts'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './output.ts'
@@ -164,7 +165,7 @@ export function createRun(options: RunSetup): OwnedRun {
     }
     if (part.type !== 'file') return undefined
     const { mime, url, filename } = part
-    return stamped({ type: 'part', part: { ...fields, type: 'file', mime, url, filename } })
+    return stamped({ type: 'part', part: { ...fields, type: 'file', mime, url, filename, size: dataSize(url) } })
   }
 
   /**

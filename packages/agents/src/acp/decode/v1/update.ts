@@ -1,5 +1,5 @@
 import type { LocalOutput } from '@reply/core/source'
-import { type Call, fileOf, filesOfEnd, isFields, mergedCall, outputOf, textIn, withTerminals } from '../call.ts'
+import { type Call, fileOf, isFields, mergedCall, outputOf, textIn, withTerminals } from '../call.ts'
 import { endingOf, failureOf } from '../ending.ts'
 import { notification, todoInput } from '../schema.ts'
 import { type AcpConfigOption, type AcpSession, toConfigOption } from '../session.ts'
@@ -124,11 +124,11 @@ function stateOf({
   return { type: 'failed', error: failureOf(error ?? { code: -32_603, message: 'The sub-agent failed.' }) }
 }
 
-/** Returns the call after the update, with its part, the files if it ends, and the todos of OpenCode's tool. */
+/** Returns the call after the update, with its part, and the todos of OpenCode's tool. */
 function decodeToolCall(update: Update<'tool_call_update'>, { calls, textOf }: RunState): DecodedUpdate {
   const known = calls.get(update.toolCallId)
   const call = withTerminals(mergedCall(known, update), textOf)
-  return { call, outputs: [outputOf(call), ...filesOfEnd(known, call), ...todosOf(call)] }
+  return { call, outputs: [outputOf(call), ...todosOf(call)] }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { LocalEnding } from '@reply/core/source'
-import { type Call, filesOfEnd, outputOf, terminalsOf, textIn, withTerminals } from '../call.ts'
+import { type Call, outputOf, terminalsOf, textIn, withTerminals } from '../call.ts'
 import { endingOf, failureOf, usageOf } from '../ending.ts'
 import type { DecodedState, DecodedUpdate } from '../update.ts'
 import { mergedCall } from './call.ts'
@@ -124,13 +124,13 @@ function written({ outputs, texts }: WrittenText): DecodedV2 {
   return { outputs, texts }
 }
 
-/** Returns the call after the update, with its part, and the files if it ends. A new call ends the open text. */
+/** Returns the call after the update, with its part. A new call ends the open text. */
 function toolCallUpdate(update: ToolCallUpdate, { calls, terminals, texts }: SessionState): DecodedV2 {
   const known = calls.get(update.toolCallId)
   const call = withTerminals(mergedCall(known, update), (id) => terminals.get(id)?.text)
   return {
     call,
-    outputs: [outputOf(call), ...filesOfEnd(known, call)],
+    outputs: [outputOf(call)],
     ...(!known && { texts: withoutOpenText(texts) }),
   }
 }

@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini'
-import type { Part, PartStatus, ToolState } from '../../../part.ts'
+import type { Part, PartStatus, ReplyFile, ToolState } from '../../../part.ts'
+import { attachmentID, dataSize } from '../../decode/attachment.ts'
 import { checkOf, inEnglish } from '../../decode/check.ts'
 import { toFailure, toTokens } from './message.ts'
 import { anyPartSchema, partSchemas } from './schema.ts'
@@ -58,6 +59,7 @@ const partBuilders: Builders = {
     mime: wire.mime,
     url: wire.url,
     filename: wire.filename,
+    size: dataSize(wire.url),
   }),
   patch: (wire, raw) => ({ ...sealedFields(wire, raw), type: 'patch', hash: wire.hash, files: wire.files }),
   snapshot: (wire, raw) => ({ ...sealedFields(wire, raw), type: 'snapshot', snapshot: wire.snapshot }),
@@ -117,23 +119,35 @@ function toTool(wire: Wire<'tool'>, raw: unknown): Part {
     type: 'tool',
     tool: wire.tool === 'invalid' && typeof input.tool === 'string' ? input.tool : wire.tool,
     callID: wire.callID,
-    state: toToolState(state, input),
+    state: toToolState(wire, input),
   }
 }
 
 /** Converts the state of a tool call, with this input. It is interrupted if its metadata says so. */
-function toToolState(state: Wire<'tool'>['state'], input: Record<string, unknown>): ToolState {
+function toToolState({ id, state }: Wire<'tool'>, input: Record<string, unknown>): ToolState {
   return {
     status: state.status,
     input,
     title: state.title,
     output: state.output,
+    attachments: toAttachments(id, state.attachments),
     error: state.error,
     metadata: state.metadata,
     startedAt: state.time?.start,
     endedAt: state.time?.end,
     interrupted: state.metadata?.interrupted === true ? true : undefined,
   }
+}
+
+/** Converts the files of a call. Undefined without any. */
+function toAttachments(
+  partID: string,
+  files: Wire<'tool'>['state']['attachments'] = [],
+): readonly ReplyFile[] | undefined {
+  if (files.length === 0) return undefined
+  return files.map(({ mime, url, filename }, at) => {
+    return { id: attachmentID(partID, at), mime, url, filename, size: dataSize(url) }
+  })
 }
 
 const partReaders: ReadonlyMap<string, PartReader> = new Map(

@@ -65,6 +65,7 @@ export const sessionSchema = z.looseObject({
 
 const times = z.optional(z.looseObject({ start: z.optional(z.number()), end: z.optional(z.number()) }))
 const place = { id, sessionID: id, messageID: id }
+const file = { mime: z.string(), url: z.string(), filename: z.optional(z.string()) }
 
 export const toolStateSchema = z.looseObject({
   status: z.enum(['pending', 'running', 'completed', 'error']),
@@ -73,6 +74,7 @@ export const toolStateSchema = z.looseObject({
   output: z.optional(z.string()),
   error: z.optional(z.string()),
   metadata: z.optional(record),
+  attachments: z.optional(z.array(z.looseObject(file))),
   time: times,
 })
 
@@ -87,7 +89,7 @@ export const partSchemas = {
   }),
   reasoning: z.looseObject({ ...place, text: z.string(), time: times }),
   tool: z.looseObject({ ...place, tool: z.string(), callID: z.string(), state: toolStateSchema }),
-  file: z.looseObject({ ...place, mime: z.string(), url: z.string(), filename: z.optional(z.string()) }),
+  file: z.looseObject({ ...place, ...file }),
   patch: z.looseObject({ ...place, hash: z.string(), files: z.array(z.string()) }),
   'step-start': z.looseObject({ ...place, snapshot: z.optional(z.string()) }),
   'step-finish': z.looseObject({ ...place, reason: z.optional(z.string()), tokens: tokensSchema, cost: z.number() }),

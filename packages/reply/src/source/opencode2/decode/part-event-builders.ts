@@ -2,7 +2,16 @@ import type { ReplyEvent } from '../../../event.ts'
 import type { ToolState } from '../../../part.ts'
 import type { EventBuilders, ReceivedFrame } from './frame.ts'
 import type { Call } from './memory.ts'
-import { isAborted, isDeclined, type TextFields, toMetadata, toOutputText, toTextPart, toToolPart } from './part.ts'
+import {
+  isAborted,
+  isDeclined,
+  type TextFields,
+  toAttachments,
+  toMetadata,
+  toOutputText,
+  toTextPart,
+  toToolPart,
+} from './part.ts'
 import type { EventData } from './schema.ts'
 
 type PartEventType =
@@ -45,12 +54,16 @@ export const partEventBuilders: EventBuilders<PartEventType> = {
     // A permission shows the input of a running call.
     return toolPartEvent(data, call, { status: isCalled ? 'running' : 'pending' }, received)
   },
-  /** Returns the completed call with its output. */
+  /** Returns the completed call with its output and files. */
   'session.tool.success': (data, received) => {
-    const output = toOutputText(data.content)
-    const metadata = toMetadata(data.metadata)
-    const endedAt = received.frame.created
-    return toolPartEvent(data, storedCall(data, received), { status: 'completed', output, metadata, endedAt }, received)
+    const state: NewToolState = {
+      status: 'completed',
+      output: toOutputText(data.content),
+      attachments: toAttachments(data, data.content),
+      metadata: toMetadata(data.metadata),
+      endedAt: received.frame.created,
+    }
+    return toolPartEvent(data, storedCall(data, received), state, received)
   },
   /**
    * Returns the failed call, and stores whether a person rejected it. It counts as interrupted if it was aborted and
@@ -64,6 +77,7 @@ export const partEventBuilders: EventBuilders<PartEventType> = {
     const state: NewToolState = {
       status: 'error',
       error: error?.message ?? '',
+      attachments: toAttachments(data, data.content),
       metadata: toMetadata(data.metadata),
       endedAt: received.frame.created,
       interrupted: isInterrupted ? true : undefined,
@@ -115,12 +129,13 @@ function toolPartEvent(
 ): readonly ReplyEvent[] {
   const { tool, input, metadata, startedAt } = call
   memory.of(sessionID).calls.set(`${messageID} ${callID}`, call)
-  const { status, output, error, endedAt, interrupted } = newState
+  const { status, output, attachments, error, endedAt, interrupted } = newState
   const state: ToolState = {
     status,
     input,
     title: undefined,
     output,
+    attachments,
     error,
     metadata: newState.metadata ?? metadata,
     startedAt,

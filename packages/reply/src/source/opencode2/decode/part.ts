@@ -7,6 +7,7 @@ import type {
   PartStatus,
   ReasoningPart,
   ReplyFailure,
+  ReplyFile,
   TextPart,
   Tokens,
   ToolPart,
@@ -14,8 +15,9 @@ import type {
 } from '../../../part.ts'
 import type { Model } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
+import { attachmentID, dataSize } from '../../decode/attachment.ts'
 import type { Frame } from './frame.ts'
-import type { errorSchema, fileSchema, modelSchema, tokensSchema } from './schema.ts'
+import type { errorSchema, fileSchema, modelSchema, tokensSchema, WireContent } from './schema.ts'
 
 /**
  * Builds parts and message fields. The wire has no part ids, so an id consists of the message, the kind, and the
@@ -102,6 +104,7 @@ export function toPromptParts(
         mime,
         url,
         filename,
+        size: dataSize(url),
       }
     }),
   ]
@@ -176,8 +179,20 @@ export function isDeclined(wire: z.infer<typeof errorSchema> | null | undefined)
   return isAborted(wire) && /^The user (?:declined|dismissed)\b/.test(wire?.message ?? '')
 }
 
+/** Returns the files of a call's output, in its order. Undefined without any. Without a type, a file counts as bytes. */
+export function toAttachments(
+  { assistantMessageID, id }: { readonly assistantMessageID: string; readonly id: string },
+  content: WireContent = [],
+): readonly ReplyFile[] | undefined {
+  const partID = toolPartID(assistantMessageID, id)
+  const files = content.flatMap(({ type, uri, mime = 'application/octet-stream', name }) =>
+    type === 'file' && uri !== undefined ? [{ mime, url: uri, filename: name ?? undefined, size: dataSize(uri) }] : [],
+  )
+  return files.length === 0 ? undefined : files.map((file, at) => ({ id: attachmentID(partID, at), ...file }))
+}
+
 /** Returns the texts of a tool's output, joined by line breaks. Empty without texts. */
-export function toOutputText(content: readonly { readonly text?: string | undefined }[] | undefined): string {
+export function toOutputText(content: WireContent | undefined): string {
   return (content ?? []).flatMap(({ text }) => text ?? []).join('\n')
 }
 

@@ -9,6 +9,7 @@ import {
   isAborted,
   isDeclined,
   isServerNotice,
+  toAttachments,
   toFailure,
   toHead,
   toMetadata,
@@ -170,6 +171,7 @@ function toToolPartOf(messageID: string, wire: WireTool): Part {
     // While it streams, the input is unfinished JSON.
     input: isFields(toolState.input) ? toolState.input : {},
     output: toolState.status === 'completed' ? toOutputText(toolState.content) : undefined,
+    attachments: toAttachments({ assistantMessageID: messageID, id: callID }, toolState.content),
     error: toolState.status === 'error' ? (toolState.error?.message ?? '') : undefined,
     ...(toolState.status === 'error' &&
       isAborted(toolState.error) &&

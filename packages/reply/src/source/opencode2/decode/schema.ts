@@ -60,7 +60,15 @@ export const inboxSchema = z.looseObject({
   time: z.optional(z.looseObject({ created: z.number() })),
 })
 
-const contentSchema = z.array(z.looseObject({ type: z.string(), text: z.optional(z.string()) }))
+const contentSchema = z.array(
+  z.looseObject({
+    type: z.string(),
+    text: z.optional(z.string()),
+    uri: z.optional(z.string()),
+    mime: z.optional(z.string()),
+    name: z.nullish(z.string()),
+  }),
+)
 
 export const permissionSchema = z.looseObject({
   id,
@@ -97,6 +105,7 @@ export const formSchema = z.looseObject({
 })
 
 export type WirePrompt = z.infer<typeof payloadSchema>
+export type WireContent = z.infer<typeof contentSchema>
 export type WireForm = z.infer<typeof formSchema>
 export type WireMessage = z.infer<typeof messageSchema>
 export type WireTool = Extract<z.infer<typeof contentItemSchema>, { type: 'tool' }>

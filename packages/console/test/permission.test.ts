@@ -95,7 +95,7 @@ test('hidden characters are written out, in the ask, in tool lines and in file n
     '  or answer in your own words',
   ])
   const file = { type: 'file', id: 'f', messageID: 'msg_1', status: 'sealed', mime: 'x', url: '', raw: 0 } as const
-  const parts = [tool('a', 'ba\u200bsh', { title: hidden }), { ...file, filename: 'gnp\u202e.exe' }]
+  const parts = [tool('a', 'ba\u200bsh', { title: hidden }), { ...file, filename: '../gnp\u202e.exe' }]
   expect(picture(replyOf(parts))).toEqual([`✓ ba\\u200bsh ${shown} 1.2s`, '+ gnp\\u202e.exe'])
 })
 

@@ -205,3 +205,26 @@ test('an edit shows how many lines it changed', () => {
     '✓ edit a.ts +2 −1 1.2s',
   ])
 })
+
+test('files have their name, size and address, those of a call below it', () => {
+  const attachments = [
+    { id: 'a.file.0', mime: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'dot.png', size: 3 },
+    { id: 'a.file.1', mime: 'text/plain', url: 'file:///project/a%20b.txt' },
+  ]
+  const own = { id: 'f', messageID: 'msg_1', status: 'sealed', type: 'file', raw: 0 } as const
+  const parts = [
+    tool('a', 'read', { title: 'dot.png', attachments }),
+    { ...own, mime: 'application/zip', url: 'https://example.com/all.zip', size: 1_234_567 },
+    { ...own, id: 'g', mime: 'x', url: 'data:,', status: 'abandoned' } as const,
+  ]
+  expect(picture(replyOf(parts))).toEqual([
+    '✓ read dot.png 1.2s',
+    '+ dot.png · 3 B',
+    '+ a b.txt · file:///project/a%20b.txt',
+    '+ all.zip · 1.2 MB · https://example.com/all.zip',
+  ])
+  expect(picture(replyOf(parts), { width: 30 }).slice(-2)).toEqual([
+    '+ all.zip · 1.2 MB ·',
+    '  https://example.com/all.zip',
+  ])
+})

@@ -1,4 +1,5 @@
 export { type Ending, endingOf, lossTexts, type NoText, type StopReason, stopTexts } from './show/ending.ts'
-export { amount, contextPercent, counted, dollars, duration, elapsed } from './show/numbers.ts'
+export { type FileFacts, fileFacts } from './show/file.ts'
+export { amount, byteSize, contextPercent, counted, dollars, duration, elapsed } from './show/numbers.ts'
 export { reasonIn } from './show/reason.ts'
 export { type ToolEnd, type ToolFacts, toolFacts } from './show/tool.ts'

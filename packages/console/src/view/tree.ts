@@ -8,6 +8,7 @@ import { cleanLine, visibleLine } from '../format/sanitize.ts'
 import { fit, type Line, line, type Span, span } from '../format/styled-line.ts'
 import { SYMBOLS, spinner } from '../format/symbols.ts'
 import type { Block } from './blocks.ts'
+import { fileBlock } from './files.ts'
 import { failureText } from './outcome.ts'
 
 export interface TreeView {
@@ -19,7 +20,7 @@ export interface TreeView {
 }
 
 /**
- * Returns the blocks of a tool call. A call is one row. A sub-agent is its title, its own calls below, and its end. Asks of
+ * Returns the blocks of a tool call. A call is one row, with its files below. A sub-agent is its title, its own calls below, and its end. Asks of
  * the call come before it. Empty for an abandoned call, and without the row if the asks or the checklist show the same.
  */
 export function toolBlocks(part: ToolPart, reply: Reply, options: TreeView): readonly Block[] {
@@ -29,7 +30,8 @@ export function toolBlocks(part: ToolPart, reply: Reply, options: TreeView): rea
   const child = reply.children.find((candidate) => candidate.callID === part.callID)
   if (child) return [...before, ...childBlocks(child, part, reply, options)]
   if (isShownElsewhere(part, asks)) return before
-  return [...before, rowBlock(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
+  const row = rowBlock(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))
+  return [...before, row, ...(part.state.attachments ?? []).map((file) => fileBlock(file, options.width))]
 }
 
 /** Returns the blocks of sub-agents whose call is not in the reply, and of the ends of those that ran in the background. */

@@ -4,6 +4,7 @@ import { visibleLine } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import type { Block, Committed } from './blocks.ts'
 import { type Delay, delayBlock } from './delays.ts'
+import { fileBlock } from './files.ts'
 import { outcomeLines } from './outcome.ts'
 import { retraction, textBlocks } from './text.ts'
 import { todoLines } from './todos.ts'
@@ -82,16 +83,13 @@ function messageBlocks(reply: Reply, options: ReplyView): readonly Block[] {
 }
 
 /**
- * Returns the blocks of a part: of a call, of a file's name, or of a text. Empty for reasoning unless `reasoning` is set, for
+ * Returns the blocks of a part: of a call, of a file, or of a text. Empty for reasoning unless `reasoning` is set, for
  * other types, and for a hidden text unless it was shown before.
  */
 function partBlocks(part: Part, reply: Reply, options: ReplyView): readonly Block[] {
   if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
   if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
-  if (part.type === 'file') {
-    const name = visibleLine(part.filename ?? part.mime)
-    return [{ key: `file:${part.id}`, final: true, gap: 'between', kind: 'row', lines: [line(`+ ${name}`, 'dim')] }]
-  }
+  if (part.type === 'file') return part.status === 'abandoned' ? [] : [fileBlock(part, options.width)]
   if (part.type !== 'text') return []
   // Hidden texts are included if they were shown before, because that has to be taken back.
   return options.shown.texts.has(part.id) || isShownText(part) ? textBlocks(part, options) : []

@@ -31,6 +31,12 @@ export function dollars(cost: number): string {
   return `$${cost.toFixed(cost < 0.01 ? 4 : 2)}`
 }
 
+/** Formats a size as `999 B`, from 1000 on in whole `kB`, and from 1,000,000 on in `MB` with one decimal. */
+export function byteSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
 /** Formats a count with its noun: `1 step`, `3 steps`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

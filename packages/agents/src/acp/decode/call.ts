@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
+import { byteSize } from '@reply/core/show'
 import type { LocalFile, LocalOutput } from '@reply/core/source'
-import { byteSize } from '../../byte-size.ts'
 import { block, type ToolUpdate, toolContent } from './schema.ts'
 
 type ToolOutput = Extract<LocalOutput, { readonly type: 'tool' }>

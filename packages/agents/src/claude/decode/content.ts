@@ -1,6 +1,6 @@
 import type { PromptFile } from '@reply/core'
+import { byteSize } from '@reply/core/show'
 import * as z from 'zod'
-import { byteSize } from '../../byte-size.ts'
 
 const source = z.union([
   z.object({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { PromptFile } from '@reply/core'
+import { byteSize } from '@reply/core/show'
 import * as z from 'zod'
-import { byteSize } from '../../byte-size.ts'
 import { pictureType } from '../../picture-type.ts'
 
 const unknown = z.unknown().transform(() => undefined)

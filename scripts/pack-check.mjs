@@ -1,5 +1,5 @@
 // Packs each published package and looks at the tarball as a user would get it: publint, attw for the types, and each of
-// its exports and the `reply` command, unpacked and run.
+// its exports and commands, unpacked and run.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -73,6 +73,7 @@ try {
   failures += runNode('--input-type=module', '--eval', entriesProgram, ...entries)
   for (const args of [['--version'], ['bridge', '--help']])
     failures += runNode(join(modules, '@reply/console/bin/reply.mjs'), ...args)
+  failures += runNode(join(modules, '@reply/tools/bin/reply-tools.mjs'), '--help')
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

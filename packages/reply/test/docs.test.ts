@@ -15,8 +15,8 @@ const pages = [
 const filesElsewhere: ReadonlySet<string> = new Set([
   // Yours, in examples of programs and commands.
   ...['stage.ts', 'a.ts', 'notes.md', 'rows.json', 'reply.json'],
-  // OpenCode's.
-  'service.json',
+  // OpenCode's and Claude Code's.
+  ...['opencode.json', '.mcp.json', 'service.json'],
   // CONTRIBUTING.md says why there is none.
   'vitest.workspace.ts',
 ])

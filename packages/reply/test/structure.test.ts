@@ -42,7 +42,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   grammy: /^packages\/bench\/src\/delivery\/(platforms|paced-platforms)\.ts$/,
   '@agentclientprotocol/sdk': /^packages\/agents\/src\/acp\//,
   'string-argv': /^packages\/agents\/src\/agent-source\.ts$/,
-  '@modelcontextprotocol/sdk': /^packages\/tools\/src\/serve-tools\.ts$/,
+  '@modelcontextprotocol/sdk': /^packages\/tools\/src\/(main|serve-tools)\.ts$/,
   ws: /^packages\/(testing\/src\/platform\/socket|agents\/src\/process\/json-socket)\.ts$/,
   esbuild: /^packages\/bench\/src\/goals\/command-and-size\.ts$/,
   ai: /^packages\/bench\/src\/goals\/stream\.ts$/,

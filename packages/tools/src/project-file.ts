@@ -1,0 +1,173 @@
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
+
+/** Why a file can't be sent. The message is a sentence for the model. */
+export class FileRefusal extends Error {
+  override readonly name = 'FileRefusal'
+}
+
+/** A file of the project that is open for reading. */
+export interface OpenedFile {
+  readonly handle: FileHandle
+  /** Its path without links. */
+  readonly path: string
+  /** The path as the model gave it, cut and in quotation marks, for sentences. */
+  readonly shown: string
+  /** What it was when it was opened. */
+  readonly stats: Stats
+}
+
+/** Where files may be, and how large. */
+export interface FileRules {
+  /** The real path of the project's directory. */
+  readonly project: string
+  /** The size of the largest file, in bytes. */
+  readonly maxBytes: number
+}
+
+/** How many bytes are read at once. */
+const chunkBytes = 65_536
+
+/**
+ * Opens a regular file inside of the project, by a path that is absolute or relative to the project. Close its handle.
+ * Rejects with a `FileRefusal` for a path with `..`, for a file outside of the project or behind a link that leads out of it, for
+ * anything else than a regular file, for an empty file, and for one that is too large. Opens no device and no pipe.
+ */
+export async function openInProject(path: string, { project, maxBytes }: FileRules): Promise<OpenedFile> {
+  const shown = shownPath(path)
+  if (path === '' || path.includes('\0')) throw new FileRefusal('Give the path of a file.')
+  if (path.split(/[/\\]/).includes('..'))
+    throw new FileRefusal(`The path ${shown} has "..". Give a path inside of the project.`)
+  try {
+    const wanted = resolve(project, path)
+    const real = await realpath(wanted)
+    if (!isInside(project, real)) throw new FileRefusal(outsideReason(shown, isInside(project, wanted)))
+    // A device may act when it is opened.
+    requireRegular(await lstat(real), shown)
+    // Should a pipe have taken its place, this would not wait for a writer.
+    const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stats = await handle.stat()
+      requireRegular(stats, shown)
+      // A folder on the way may have become a link since.
+      if ((await realpath(real)) !== real || !isSame(stats, await lstat(real)))
+        throw new FileRefusal(changedReason(shown))
+      if (stats.size === 0) throw new FileRefusal(`The file ${shown} is empty.`)
+      if (stats.size > maxBytes)
+        throw new FileRefusal(
+          `The file ${shown} has ${byteSize(stats.size)}. At most ${byteSize(maxBytes)} can be sent.`,
+        )
+      return { handle, path: real, shown, stats }
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+  } catch (error) {
+    throw refusalOf(error, shown)
+  }
+}
+
+/**
+ * Reads the file to its end. Rejects with a `FileRefusal` if it can't be read, or if it was changed, replaced or removed since it
+ * was opened. Never reads more than it had then.
+ */
+export async function requireStable({ handle, path, shown, stats }: OpenedFile): Promise<void> {
+  try {
+    const chunk = Buffer.allocUnsafe(chunkBytes)
+    let read = 0
+    while (read < stats.size) {
+      const { bytesRead } = await handle.read(chunk, 0, Math.min(chunkBytes, stats.size - read))
+      if (bytesRead === 0) throw new FileRefusal(changedReason(shown))
+      read += bytesRead
+    }
+    const after = await handle.stat()
+    const named = await stat(path).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') throw new FileRefusal(`The file ${shown} was removed while it was read.`)
+      throw error
+    })
+    if (after.size !== stats.size || after.mtimeMs !== stats.mtimeMs || !isSame(after, named))
+      throw new FileRefusal(changedReason(shown))
+  } catch (error) {
+    throw refusalOf(error, shown)
+  }
+}
+
+/** Returns a size for people: `999 B`, and larger ones in `kB`, `MB` or `GB` with one decimal at most. */
+export function byteSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  const [unit, factor] = bytes < 1e6 ? ['kB', 1e3] : bytes < 1e9 ? ['MB', 1e6] : ['GB', 1e9]
+  // Rounded up, so that a file above a limit never shows the limit's size.
+  return `${Math.ceil((bytes / Number(factor)) * 10) / 10} ${unit}`
+}
+
+/** Whether a path is the folder or below it. Both are absolute. */
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+/** Throws a `FileRefusal` that says what it is, unless it is a regular file. */
+function requireRegular(stats: Stats, shown: string): void {
+  if (stats.isFile()) return
+  if (stats.isDirectory()) throw new FileRefusal(`${shown} is a folder. Make an archive of it, and send that.`)
+  throw new FileRefusal(`${shown} is ${kindOf(stats)}. Only regular files can be sent.`)
+}
+
+/** Returns what it is, for a sentence. */
+function kindOf(stats: Stats): string {
+  if (stats.isFIFO()) return 'a pipe'
+  if (stats.isSocket()) return 'a socket'
+  return stats.isSymbolicLink() ? 'a link' : 'a device'
+}
+
+/** Whether both are the same file. */
+function isSame(one: Stats, other: Stats): boolean {
+  return one.dev === other.dev && one.ino === other.ino
+}
+
+/** Says that a file is outside. `isLink` if the path itself is inside. */
+function outsideReason(shown: string, isLink: boolean): string {
+  return isLink
+    ? `${shown} is behind a link that leads out of the project. Only files in the project can be sent.`
+    : `${shown} is outside of the project. Only files in the project can be sent.`
+}
+
+/** Says that a file is not the one that was opened. */
+function changedReason(shown: string): string {
+  return `The file ${shown} changed while it was read. Send it once it is complete.`
+}
+
+/** Returns the error if it is a `FileRefusal`, or else one that tells the cause in a sentence. */
+function refusalOf(error: unknown, shown: string): FileRefusal {
+  return error instanceof FileRefusal ? error : new FileRefusal(failureReason(codeOf(error), shown), { cause: error })
+}
+
+/** Says why the system refused a file. */
+function failureReason(code: string | undefined, shown: string): string {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return `There is no file ${shown} in the project.`
+    case 'ENAMETOOLONG':
+      return `The path ${shown} is too long.`
+    case 'EACCES':
+    case 'EPERM':
+      return `The file ${shown} can't be read: the permission is missing.`
+    case 'ELOOP':
+      return `The links of ${shown} lead to no file.`
+    default:
+      return `The file ${shown} can't be read (${code ?? 'unknown error'}).`
+  }
+}
+
+/** Returns the code of a system's error. Undefined for any other error. */
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Returns a path in quotation marks: at most 100 characters, without control characters. */
+function shownPath(path: string): string {
+  const start = [...path.slice(0, 400)].slice(0, 100).join('')
+  return JSON.stringify(start.length < path.length ? `${start}…` : start)
+}

@@ -55,6 +55,8 @@ export interface MemberOptions {
   readonly lookMs?: number
   /** Whether calls are allowed. */
   readonly isHeld?: () => boolean
+  /** Its config lacks the channel. */
+  readonly lacksChannel?: true
 }
 
 export interface Member extends Pick<Receiver, 'receive'> {
@@ -178,7 +180,7 @@ export function createMembers(): Members {
       ...{ replyPending: async () => {}, emitCounts: async () => {} },
     }
     const channels = {
-      ...{ connectionOf: () => ({ deliversOnce }), sinkFields: () => ({}) },
+      ...{ connectionOf: () => ({ deliversOnce }), sinkFields: () => ({}), has: () => !options.lacksChannel },
       hasButton: async () => await after(options.lookMs),
       showTyping: () => void told.push(`${name} types`),
       tryPost: async (_: unknown, note: { readonly text: string }) => void told.push(`${name} posts ${note.text}`),

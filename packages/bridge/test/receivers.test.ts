@@ -252,6 +252,30 @@ describe('a message', () => {
     expect(all.told).toEqual(['Done: b/run/1'])
   })
 
+  test('of a channel that the config of its owner lacks is for the next one, and is handled after an hour without one', async () => {
+    const { one } = await joinReceivers()
+    const first = await joinOwner({ lacksChannel: true })
+    await one.receive('tg', all.text('1', 'hello'))
+    await one.receive('tg', all.text('2', 'again'))
+    await all.settle()
+    expect([all.done, inbox().map(({ text }) => text)]).toEqual([[], ['hello', 'again']])
+    expect(all.errors.splice(0).map(({ message }) => message)).toEqual([
+      'Messages of the channel "tg", which this config lacks, wait for a bridge that has it. Restart this one with the same config as the others.',
+    ])
+    await first.stop()
+    const next = await all.join('next', { isOwner: true })
+    await all.settle()
+    expect([all.done, inbox()]).toEqual([['next hello', 'next again'], []])
+    await next.stop()
+    await all.join('last', { isOwner: true, lacksChannel: true })
+    await one.receive('tg', all.text('3', 'late'))
+    await all.pass(10_000)
+    expect([all.done.length, all.errors.splice(0).length]).toEqual([2, 1])
+    await all.clock.advance(3_600_000)
+    await all.pass(10_000)
+    expect([all.done.slice(2), inbox()]).toEqual([['last late'], []])
+  })
+
   test('beyond the rate limit is refused by the owner, also if other members received it', async () => {
     const { one, two } = await joinReceivers({ messagesPerMinute: 1 })
     const owner = await joinOwner({ messagesPerMinute: 2 })

@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import { isTakenOver, toError } from '../error.ts'
+import { BridgeError, isTakenOver, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { BridgeServices } from '../runs/services.ts'
@@ -51,6 +51,11 @@ export interface Inbox {
 
 /** The prefix of the names of the queues. */
 export const inboxPrefix = 'inbox/'
+/**
+ * How long an entry of a channel that the config lacks waits for a process whose config has it, in ms: the others may be restarted
+ * one after the other to add a channel. One that is older is handled, and so dropped: the channel was removed.
+ */
+const otherConfigMs = 3_600_000
 /** How long an urgent entry, such as `/stop`, waits for those before it, in ms. */
 const urgentMs = 500
 
@@ -96,6 +101,8 @@ export function createInbox(options: {
   const known = new Map<string, Known>()
   /** By queue: the read in progress, the names of the entries that left the inbox meanwhile, and the read after it. */
   const reads = new Map<string, { readonly done: Promise<void>; readonly left: Set<string>; next?: Promise<void> }>()
+  /** The channels that the config lacks and whose entries wait. */
+  const lacking = new Set<string>()
   let isEnded = false
   const rowOf = (entry: QueuedPrompt) => ({ key: queueOf(entry), id: entry.id })
   const nameOf = (entry: QueuedPrompt): string => rowName(rowOf(entry))
@@ -162,11 +169,25 @@ export function createInbox(options: {
   async function beginNew(queue: string, left: ReadonlySet<string>): Promise<void> {
     try {
       const stored = (await state.queue(queue)).map(({ value }) => toQueuedPrompt(value))
-      if (!isEnded) begin(stored.filter((entry) => !known.has(nameOf(entry))))
+      if (!isEnded) begin(stored.filter((entry) => !known.has(nameOf(entry)) && !isForOtherConfig(entry)))
     } finally {
       reads.delete(queue)
       for (const name of left) known.delete(name)
     }
+  }
+
+  /** Whether an entry is left to a process whose config has its channel. Reports the first one of a channel. */
+  function isForOtherConfig({ channel, receivedAt }: QueuedPrompt): boolean {
+    if (channels.has(channel) || clock.now() - receivedAt >= otherConfigMs) return false
+    if (!lacking.has(channel))
+      onError(
+        new BridgeError(
+          'channel',
+          `Messages of the channel "${channel}", which this config lacks, wait for a bridge that has it. Restart this one with the same config as the others.`,
+        ),
+      )
+    lacking.add(channel)
+    return true
   }
 
   /** Adds entries to the line of their place, with the way in which each is handled. */

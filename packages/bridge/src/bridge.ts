@@ -48,6 +48,7 @@ import {
 import type { BeatRequest, Store } from './store/store.ts'
 import { newAbortController, waitAtMost } from './timers.ts'
 import { requireWholeState } from './transfer/transfer-state.ts'
+import { createTranscriber, type Transcriber } from './voice/transcriber.ts'
 
 /** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
 const stopMs = 10_000
@@ -116,12 +117,14 @@ export function createBridge(options: BridgeOptions): Bridge {
     servers,
     requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
     turns: createTurns(),
+    transcriber: () => transcriber,
     sessionReads: createSessionReads(),
     clock,
     emit,
     onCounts: counts.set,
     onError,
   }
+  let transcriber: Transcriber | undefined
   /** Those of the shards that take messages. */
   const intakes = new Map<string, Intake>()
   const shards = createOwnedShards({
@@ -345,12 +348,20 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
   }
 
+  /** Returns the environment of programs that the bridge runs: that of this process, without the bridge's secrets. */
+  function programEnv(): Readonly<Record<string, string | undefined>> {
+    const secretNames = new Set(secretNamesIn(config))
+    return Object.fromEntries(Object.entries(process.env).filter(([name]) => !secretNames.has(name)))
+  }
+
   /**
    * Creates the channels, joins the members, restores what earlier processes left in the shards of this one, and then starts the
    * channels. Rejects if a server is exposed, if the state is only a part of an import, if one of the steps fails, or if the
    * bridge is stopped meanwhile.
    */
   async function startOnce(): Promise<void> {
+    transcriber =
+      config.transcribe && createTranscriber({ config: config.transcribe, secret, env: programEnv(), clock })
     const [created] = await Promise.all([
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),

@@ -48,6 +48,30 @@ export const texts = {
     'Nothing was run: with these arguments, the command could run a shell command, read a file or call a sub-agent without asking first. Someone with the right `approve` can send it. You can also write it as a normal message.',
   unguarded:
     'Nothing was run: the agent would run commands or edit files without asking first. Someone with the right `approve` can send it. The bridge’s log tells the operator why, and how to fix it.',
+  noTranscriber:
+    'Nothing was run: this bridge can’t understand voice notes yet. Type the message instead. Its operator can add `transcribe` to the config, with a program such as `{ "command": ["whisper-cli", "-m", "/path/to/model.bin", "-np", "-nt", "-f", "{file}"] }` or a service such as `{ "url": "https://api.openai.com/v1", "key": { "env": "OPENAI_API_KEY" }, "model": "whisper-1" }`.',
+  notTranscribed: 'it is a voice note that was not transcribed. Send it again',
+  noteWithCommand: 'Nothing was run: a command can’t have a voice note. Type its arguments.',
+  understood: '🎙️ Understood:',
+  quoteHelp: 'While it waits, you can change it: reply to this message with the text, or send /edit and the text.',
+  spokenNoAnswer:
+    'A voice note never answers a request, so it waits for its turn. To answer, press a button or type the answer.',
+  noteTooLong: (length: number, most: number) =>
+    `Nothing was run: the voice note has ${length.toLocaleString('en')} characters of text. The limit is ${most.toLocaleString('en')}.`,
+  notUnderstood: {
+    unreadable: 'Nothing was run: the voice note could not be read. It may be damaged. Record it again, or type it.',
+    'too-long': 'Nothing was run: the voice note is too long. Send a shorter one, or type it.',
+    empty: 'Nothing was run: no words were understood in the voice note. Record it again, or type it.',
+    'too-much': 'Nothing was run: the transcriber returned far more text than a voice note has. Type it instead.',
+    late: 'Nothing was run: transcribing the voice note took too long. Send a shorter one, or type it.',
+    failed: 'Nothing was run: the transcriber failed. The bridge’s log tells the operator why. Type it instead.',
+    missing:
+      'Nothing was run: a program for voice notes is not installed. The bridge’s log tells the operator its name. Type it instead.',
+    'shut-out':
+      'Nothing was run: the transcription service refused the bridge. Tell its operator, and type it instead.',
+    busy: 'Nothing was run: the transcription service has no time now. Send the voice note again later, or type it.',
+    canceled: 'Nothing was run: the voice note was canceled.',
+  },
   commandHasNoFiles: 'The agent’s commands don’t accept files, so the command ran without them.',
   lostSight: 'The bridge was restarted and lost track of this run.',
   unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',
@@ -125,6 +149,8 @@ export const texts = {
   queueEmpty: 'Nothing is waiting.',
   queue: 'Waiting:',
   queueHelp: '/queue drop 1 removes an entry, /queue edit 1 … replaces its text.',
+  editWhat: 'Write the new text, for example: /edit use the other branch',
+  nothingToEdit: 'None of your prompts is waiting, so there is nothing to change. /queue lists what waits.',
   notQueued: (given: string) => `“${given}” is not in the queue. /queue lists it.`,
   dropped: (number: number, text: string) => `Removed number ${number}: ${text}`,
   edited: (number: number) => `Changed number ${number}.`,

@@ -31,6 +31,8 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly storeOf?: (store: Store) => Store
   readonly router?: object
   readonly routes?: object
+  /** Default: voice notes are not set up. */
+  readonly transcribe?: object
   /** Added to the server's entry in the config. */
   readonly server?: object
   /** Default: Ann may do all, Bob may prompt. */
@@ -75,7 +77,7 @@ export async function startChats(options: {
 
   async function start(given: StartChats = {}): Promise<void> {
     const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {} } = given
-    const { observers, routes = {}, onEnd, more = {} } = given
+    const { observers, routes = {}, transcribe, onEnd, more = {} } = given
     const {
       people = {
         ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },
@@ -89,6 +91,7 @@ export async function startChats(options: {
         people,
         router: { messagesPerMinute: 1000, ...router },
         routes,
+        ...(transcribe && { transcribe }),
       }),
       ...{ clock, connectTo },
       observers: [...(observers ?? []), (event) => event.type === 'member' && event.status === 'left' && onEnd?.()],

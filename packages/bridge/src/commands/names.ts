@@ -15,6 +15,7 @@ export const commandNames = [
   'stop',
   'interrupt',
   'queue',
+  'edit',
   'steer',
   'model',
   'agent',

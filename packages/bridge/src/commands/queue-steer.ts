@@ -1,8 +1,11 @@
 import { oneLine } from '@reply/sink/internal'
+import type { Person } from '../people/people.ts'
+import { placeKey } from '../place.ts'
 import { mayActOn, maySteer } from '../runs/active-runs.ts'
 import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
+import { isAudio } from '../voice/audio.ts'
 import { type Command, type CommandCall, CommandRefusal, type CommandReply, type CommandServices } from './command.ts'
 
 /** How much of an entry is listed, in UTF-16 units. */
@@ -40,21 +43,15 @@ export function queueCommand({ state, runner, people }: CommandServices): Comman
     const entry = await requireEntry(call, number)
     const write: Write = { type: 'dequeue', queue: runner.queueNameOf(call.place), id: runner.queueIDOf(entry) }
     const isDropped = await state.commit([write])
+    if (isDropped) runner.cancelTranscription(entry)
     return { text: isDropped ? texts.dropped(Number(number), summaryOf(entry)) : texts.notQueued(number) }
   }
 
-  /**
-   * Replaces the text of a queued prompt, and resolves with the reply. A person who is not the author becomes an editor, so
-   * the prompt then requires their rights too. If it has started meanwhile, does nothing and says so.
-   */
+  /** Replaces the text of a queued prompt, and resolves with the reply. If it has started meanwhile, does nothing and says so. */
   async function editEntry(call: CommandCall, number: string, text: string): Promise<CommandReply> {
     const entry = await requireEntry(call, number)
-    const { channel, actor } = call.entry
-    const isAuthor = people.isAuthor(entry, { channel, actor })
-    const editors = isAuthor ? entry.editors : [...(entry.editors ?? []), { channel, actor }]
-    const value = JSON.stringify({ ...entry, text, editors } satisfies QueuedPrompt)
-    const write: Write = { type: 'replace', queue: runner.queueNameOf(call.place), id: runner.queueIDOf(entry), value }
-    return { text: (await state.commit([write])) ? texts.edited(Number(number)) : texts.notQueued(number) }
+    const isEdited = await replaceText({ state, runner, people }, entry, call.entry, text)
+    return { text: isEdited ? texts.edited(Number(number)) : texts.notQueued(number) }
   }
 
   /**
@@ -67,6 +64,89 @@ export function queueCommand({ state, runner, people }: CommandServices): Comman
     if (people.isSamePerson(found, entry) || person.may.has('admin')) return found
     throw new CommandRefusal(texts.othersRun(plain(found.actor.name)))
   }
+}
+
+/**
+ * Replaces the text of the queued prompt that the message replies to, or whose quotation it replies to. Without such a reply, that
+ * of the newest queued prompt that the person sent in the chat.
+ */
+export function editCommand(services: CommandServices): Command {
+  const { runner, people } = services
+  return {
+    name: 'edit',
+    usage: '<text>',
+    description: 'replace the text of your newest prompt that waits',
+    isOnce: true,
+    run: async ({ place, person, entry, rest }) => {
+      if (rest === '') return { text: plain(texts.editWhat) }
+      return await runner.changeQueue(place, async () => {
+        const waiting = await runner.queuedPrompts(place)
+        const isMeant = (prompt: QueuedPrompt): boolean => isReplyTo(entry, prompt, prompt.messageRef)
+        const meant = waiting.find((prompt) => isMeant(prompt) || repliesToQuote(entry, prompt))
+        const found = meant ?? waiting.findLast((prompt) => people.isSamePerson(prompt, entry))
+        if (!found) throw new CommandRefusal(plain(texts.nothingToEdit))
+        if (!people.isSamePerson(found, entry) && !person.may.has('admin'))
+          throw new CommandRefusal(texts.othersRun(plain(found.actor.name)))
+        const isEdited = await replaceText(services, found, entry, rest)
+        return { text: isEdited ? texts.edited(waiting.indexOf(found) + 1) : plain(texts.nothingToEdit) }
+      })
+    },
+  }
+}
+
+/**
+ * Replaces the text of the queued prompt whose quotation a message replies to, and commits `removal` with it. Resolves with the
+ * reply for the person. Undefined, and nothing is written, if the message does not reply to one, has files, or comes too late,
+ * because the prompt has started. Another person needs `admin`.
+ */
+export async function editByReply(
+  services: Pick<CommandServices, 'state' | 'runner' | 'people'>,
+  entry: QueuedPrompt,
+  person: Person,
+  removal: readonly Write[],
+): Promise<string | undefined> {
+  const { runner, people } = services
+  if (entry.replyTo === undefined || entry.isCommand || entry.files.length > 0) return undefined
+  return await runner.changeQueue(entry, async () => {
+    const waiting = await runner.queuedPrompts(entry)
+    const found = waiting.find((prompt) => repliesToQuote(entry, prompt))
+    if (!found) return undefined
+    if (!people.isSamePerson(found, entry) && !person.may.has('admin')) return texts.othersRun(plain(found.actor.name))
+    const isEdited = await replaceText(services, found, entry, entry.text, removal)
+    return isEdited ? texts.edited(waiting.indexOf(found) + 1) : undefined
+  })
+}
+
+/** Whether a message replies to the quotation of a prompt. */
+function repliesToQuote(entry: QueuedPrompt, prompt: QueuedPrompt): boolean {
+  return typeof prompt.quote === 'object' && isReplyTo(entry, prompt, prompt.quote)
+}
+
+/** Whether a message replies to a message in the place of a prompt. */
+function isReplyTo(entry: QueuedPrompt, prompt: QueuedPrompt, { id }: QueuedPrompt['messageRef']): boolean {
+  return entry.replyTo?.id === id && placeKey(entry) === placeKey(prompt)
+}
+
+/**
+ * Replaces the text of a queued prompt, and commits `removal` with it. Its voice notes are dropped: the text is in their place. A
+ * person who is not the author becomes an editor, so the prompt then requires their rights too. Resolves with false, and writes
+ * nothing, if the prompt has started meanwhile.
+ */
+async function replaceText(
+  { state, runner, people }: Pick<CommandServices, 'state' | 'runner' | 'people'>,
+  prompt: QueuedPrompt,
+  { channel, actor }: QueuedPrompt,
+  text: string,
+  removal: readonly Write[] = [],
+): Promise<boolean> {
+  const isAuthor = people.isAuthor(prompt, { channel, actor })
+  const editors = isAuthor ? prompt.editors : [...(prompt.editors ?? []), { channel, actor }]
+  const files = prompt.files.filter((file) => !isAudio(file))
+  const quote = prompt.quote === 'due' ? undefined : prompt.quote
+  const edited = { ...prompt, text, files, editors, quote, isSpoken: undefined }
+  if (!(await state.commit([...removal, runner.replace(edited)]))) return false
+  runner.cancelTranscription(prompt)
+  return true
 }
 
 /** Returns the text of a prompt as one short line of Markdown. A prompt without text shows the names of its files. */
@@ -91,7 +171,8 @@ export function steerCommand({ state, runner, runs, people }: CommandServices): 
       const prompt = { ...entry, text: rest, isCommand: false }
       const others = runs.active(place).find((run) => !mayActOn(run, entry, people))
       if (others) throw new CommandRefusal(texts.othersRun(plain(others.execution().prompt.actor.name)))
-      const isAllowed = runs.active(place).every((run) => maySteer(run, prompt, people))
+      // A voice note must be transcribed first.
+      const isAllowed = !prompt.files.some(isAudio) && runs.active(place).every((run) => maySteer(run, prompt, people))
       if (isAllowed && (await runner.canSteer(prompt))) {
         await runner.beginNow(prompt, [])
         return { text: texts.steered }

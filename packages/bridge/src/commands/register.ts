@@ -11,7 +11,7 @@ import {
   sessionsCommand,
   switchCommand,
 } from './new-sessions-switch-current-fork.ts'
-import { queueCommand, steerCommand } from './queue-steer.ts'
+import { editCommand, queueCommand, steerCommand } from './queue-steer.ts'
 import { interruptCommand, stopCommand } from './stop-cancel-interrupt.ts'
 import { compactCommand, undoCommand } from './undo-compact.ts'
 
@@ -33,6 +33,7 @@ export function registerCommands(services: CommandServices, allowed: AllowedComm
     stopCommand('stop', services),
     interruptCommand(services),
     queueCommand(services),
+    editCommand(services),
     steerCommand(services),
     modelCommand(services),
     agentCommand(services),

@@ -6,7 +6,9 @@ import type { ChatPlace } from '../place.ts'
 import { cancelFor, mayActOn } from '../runs/active-runs.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
+import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
+import { isAudio } from '../voice/audio.ts'
 import type { Command, CommandReply, CommandServices } from './command.ts'
 
 /** Stops what runs in the chat, see `stopRuns`. `/stop` and `/cancel` do the same. */
@@ -43,8 +45,26 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messa
 }
 
 /**
+ * Removes the first queued prompt of a place if its voice note is being transcribed, and resolves with the reply. Leaves that of
+ * another person, and says so, unless an admin asks. Undefined if there is no such prompt.
+ */
+async function dropNote(
+  { state, runner, people }: CommandServices,
+  { place, person, actor }: StopRequest,
+): Promise<CommandReply | undefined> {
+  const [prompt] = await runner.queuedPrompts(place)
+  if (!prompt?.files.some(isAudio)) return undefined
+  if (!people.isSamePerson(prompt, { channel: place.channel, actor }) && !person.may.has('admin'))
+    return { text: texts.othersRun(plain(prompt.actor.name)) }
+  const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(place), id: runner.queueIDOf(prompt) }
+  if (!(await state.commit([removal]))) return undefined
+  runner.cancelTranscription(prompt)
+  return { text: texts.canceled }
+}
+
+/**
  * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
- * one of them if there is nothing else to stop. If the place has no run, an admin aborts one that was started elsewhere in its
+ * one of them if there is nothing else to stop. If the place has no run, removes a prompt whose voice note is being transcribed, or an admin aborts one that was started elsewhere in its
  * session. A request that was tried before a restart only stops runs that were canceled, or that started before it was
  * received. If a run can't be stopped, the error goes to `onError` and into the reply.
  */
@@ -60,6 +80,8 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
   const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) return { text: texts.othersRun(plain(others.execution().prompt.actor.name)) }
+  const note = running.length === 0 ? await dropNote(services, request) : undefined
+  if (note) return note
   try {
     const stops = await Promise.allSettled(mine.map(async (run) => await cancelFor(run, actor)))
     const failed = stops.find((stop) => stop.status === 'rejected')

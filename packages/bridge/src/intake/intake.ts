@@ -2,6 +2,7 @@ import type { Actor, Inbound } from '@reply/sink'
 import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
 import type { Commands } from '../commands/dispatch.ts'
+import { editByReply } from '../commands/queue-steer.ts'
 import type { Busy } from '../config/schema.ts'
 import { BridgeError, isTakenOver, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
@@ -11,10 +12,12 @@ import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-ru
 import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
+import { isUnprepared } from '../runs/spoken-prompts.ts'
 import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
+import { isAudio } from '../voice/audio.ts'
 import { createAnswerAsk } from './answers.ts'
 import { createInbox, enqueueInbox, type HandleEntry } from './inbox.ts'
 import { createPressTaker } from './press-taker.ts'
@@ -213,8 +216,8 @@ export function createIntake(options: {
   }
 
   /**
-   * Runs an entry of the inbox as a command, as an answer to an ask, or as a prompt, or refuses it, and removes it from the
-   * inbox. Refuses an entry whose author has no right to it by now, and a command from before the start except one that stops.
+   * Runs an entry of the inbox as a command, as an answer to an ask, as the new text of a queued prompt, or as a prompt, or
+   * refuses it, and removes it from the inbox. A voice note only becomes a prompt, and is refused without a transcriber. Refuses an entry whose author has no right to it by now, and a command from before the start except one that stops.
    * Gathers backlog, and messages behind it, instead of queuing them. After a restart, the inbox calls this again for the same
    * entry. One that was being sent as an answer is then refused unless it still answers an ask. `isTooMany`: it is beyond the
    * rate limit.
@@ -241,11 +244,22 @@ export function createIntake(options: {
     await runner.whenRestored(entry)
     const noteAnswer = async (): Promise<void> =>
       void (await state.withRetries(() => state.commit([inbox.replace({ ...entry, isAnswer: true })])))
-    const isAnswer = !entry.isCommand && (await answerAsk(entry.channel, text, noteAnswer))
+    const edited = person.may.has('prompt')
+      ? await editByReply({ state, runner, people }, entry, person, removal)
+      : undefined
+    if (edited !== undefined) {
+      await remove()
+      return await text.answer(edited)
+    }
+    const hasNote = entry.files.some(isAudio)
+    // Anyone may be heard in a voice note, and a transcriber may mishear, so it answers nothing. Nor does its caption.
+    const isAnswer = !entry.isCommand && !hasNote && (await answerAsk(entry.channel, text, noteAnswer))
     if (isAnswer) return await remove()
     // An earlier process was sending it as an answer, and the ask is no longer pending, most likely because of that.
     if (entry.isAnswer) return await refuse(texts.maybeAnswered)
     if (!people.personOf(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(texts.mayNot('prompt'))
+    if (hasNote && !services.transcriber()) return await refuse(texts.noTranscriber)
+    if (hasNote && entry.isCommand) return await refuse(texts.noteWithCommand)
     if (isOld || backlog.isGathering(entry)) return await backlog.addAndGather(entry, removal)
     await queueOrSteer(entry, removal)
   }
@@ -274,7 +288,8 @@ export function createIntake(options: {
     const isOwn = running.every((run) => mayActOn(run, entry, people))
     const busy = busyPolicyOf(entry)
     const isSteering = busy === 'steer' && running.every((run) => maySteer(run, entry, people))
-    if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
+    const hasNote = entry.files.some(isAudio)
+    if (entry.albumID === undefined && !hasNote && isSteering && (await runner.canSteer(entry)))
       return await runner.beginNow(entry, removal)
     const isJoined = await runner.changeQueue(entry, async () => await joinAlbum(entry, removal))
     if (isJoined) return scheduleAlbum(entry, isSteering)
@@ -282,9 +297,37 @@ export function createIntake(options: {
     await state.commit([...removal, runner.enqueue(entry)], { survives: 'process' })
     if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering)))
       await postQueuePosition(entry)
+    if (hasNote) return actOncePrepared(entry, busy)
     if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
     if (entry.albumID === undefined) runner.startQueue(entry)
     else scheduleAlbum(entry, isSteering)
+  }
+
+  /**
+   * Starts the queue of a prompt with a voice note, which waits until the note is transcribed. If the prompt is still queued then,
+   * steers or interrupts the running ones as `busy` says, with the rights that its authors have by then. One of an album does not
+   * steer.
+   */
+  function actOncePrepared(entry: QueuedPrompt, busy: Busy): void {
+    runner.startQueue(entry)
+    if (busy === 'queue') return
+    const act = async (): Promise<void> => {
+      await runner.prepare(entry)
+      await runner.changeQueue(entry, async () => {
+        const id = runner.queueIDOf(entry)
+        const prompt = (await runner.queuedPrompts(entry)).find((one) => runner.queueIDOf(one) === id)
+        if (!prompt || isUnprepared(prompt)) return
+        const running = runs.active(prompt)
+        if (busy === 'interrupt') {
+          if (running.every((run) => mayActOn(run, prompt, people))) interrupt(running, prompt.actor)
+          return
+        }
+        const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(prompt), id }
+        const isAllowed = prompt.albumID === undefined && running.every((run) => maySteer(run, prompt, people))
+        if (isAllowed && (await runner.canSteer(prompt))) await runner.beginNow(prompt, [removal])
+      })
+    }
+    void state.withRetries(act).catch((error: unknown) => isTakenOver(error) || onError(toError(error)))
   }
 
   /** Returns what a message does while the agent works there. `queue` if the config has no entry for the place. */
@@ -302,7 +345,7 @@ export function createIntake(options: {
   }
 
   /**
-   * Starts the queued prompt of an album: beside the running one if it steers and still may, otherwise through the queue. Does
+   * Starts the queued prompt of an album: beside the running one if it steers, still may and has no voice note, otherwise through the queue. Does
    * nothing if it started, or if a newer message of it arrived after `latest`.
    */
   async function beginAlbumIfComplete(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
@@ -313,7 +356,8 @@ export function createIntake(options: {
     if (!album) return
     const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(album), id: runner.queueIDOf(album) }
     // It may have been edited meanwhile, and another run may have started.
-    const isAllowed = isSteering && runs.active(album).every((run) => maySteer(run, album, people))
+    const isAllowed =
+      isSteering && !isUnprepared(album) && runs.active(album).every((run) => maySteer(run, album, people))
     if (isAllowed && (await runner.canSteer(album))) await runner.beginNow(album, [removal])
     else runner.startQueue(album)
   }

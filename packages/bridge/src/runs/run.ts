@@ -24,6 +24,7 @@ import type { FailedDelivery, Route } from '../state/decode.ts'
 import { type Execution, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
+import { isAudio } from '../voice/audio.ts'
 import type { ActiveRun } from './active-runs.ts'
 import type { RunObservers } from './ended-runs.ts'
 import { closeShown } from './lost-runs.ts'
@@ -154,7 +155,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const { sessionID, agent, model } = route
     const isGuardRequired = mustBeGuarded()
     const target = { sessionID, title: route.title, agent, model, guarded: isGuardRequired }
-    const command = prompt.isCommand || isAgent ? parseAgentCommand(prompt.text) : undefined
+    const isCommand = prompt.isCommand || (isAgent && !prompt.isSpoken)
+    const command = isCommand ? parseAgentCommand(prompt.text) : undefined
     const commandInfo = command && (await findAgentCommand(client, command.name))
     if (command && (commandInfo || isAgent) && mustRefuseCommand(command, commandInfo))
       return await endWith(texts.unaskedCommand, texts.mayNot('approve'))
@@ -485,7 +487,7 @@ class FileFailure extends Error {
 
 /**
  * Downloads the files of a prompt at the same time, and resolves with them as data URLs, in their order. Rejects with a
- * `FileFailure` if one can't be downloaded or is larger than `maxBytes`.
+ * `FileFailure` if one can't be downloaded, is larger than `maxBytes`, or is a voice note that was not transcribed.
  */
 async function readFiles(
   connection: Pick<BridgeConnection, 'download'>,
@@ -495,6 +497,8 @@ async function readFiles(
   return await Promise.all(
     files.map(async (file) => {
       try {
+        // An earlier version may have planned it. No model reads it, and its text was not shown.
+        if (isAudio(file)) throw new BridgeError('inbound', texts.notTranscribed)
         const bytes = await connection.download(file, { maxBytes })
         const url = `data:${file.mime};base64,${Buffer.from(bytes).toString('base64')}`
         return { url, mime: file.mime, filename: file.name }

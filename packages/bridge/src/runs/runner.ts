@@ -20,6 +20,7 @@ import { closeShown, endUnfollowed } from './lost-runs.ts'
 import { beginRun, type PlannedRun } from './run.ts'
 import type { BridgeServices } from './services.ts'
 import { type MirrorPosts, postToMirrors, sinksFor } from './show-run.ts'
+import { createSpokenPrompts, isUnprepared, type SpokenPrompts } from './spoken-prompts.ts'
 import { createUnpromptedRuns } from './unprompted-runs.ts'
 
 /** Runs the prompts of each place one after the other, and resumes the runs of an earlier process. */
@@ -30,7 +31,10 @@ export interface Runner {
   replace(prompt: QueuedPrompt): Write
   /** Returns the id of a prompt in the queue of its place. */
   queueIDOf(prompt: QueuedPrompt): string
-  /** Starts to work on the queue of a place in the background. Does nothing while that is in progress. */
+  /**
+   * Starts to work on the queue of a place in the background, and to transcribe its voice notes. Does nothing while that is in
+   * progress.
+   */
   startQueue(place: ChatPlace): void
   /**
    * Commits `removal`, which removes a prompt, without running it. Its author gets `text`, if need be from the next process.
@@ -54,6 +58,10 @@ export interface Runner {
    * rejects like the task.
    */
   changeQueue<Result>(place: ChatPlace, task: () => Promise<Result>): Promise<Result>
+  /** As in `SpokenPrompts`. A prompt with voice notes must be prepared before it runs. */
+  readonly prepare: SpokenPrompts['prepare']
+  /** Ends the transcription of a queued prompt that was removed or whose text was replaced. */
+  readonly cancelTranscription: SpokenPrompts['cancel']
   /** Returns the server of a session that had a run here. Undefined if none is known. */
   serverOfSession(sessionID: string): string | undefined
   /** As in `UnpromptedRuns`. */
@@ -90,6 +98,8 @@ export function createRunner(services: BridgeServices): Runner {
   const { router } = services.config
   const endedRuns = createEndedRuns(mostEnded)
   const unprompted = createUnpromptedRuns(services, endedRuns)
+  const queues = { queueNameOf, queueIDOf, queuedPrompts, replace, refusePrompt, changeQueue, tryQueued }
+  const spoken = createSpokenPrompts(services, queues)
   /** Keys of places whose queue is being processed. */
   const working = new Set<string>()
   /** By the key of a place: resolves when its runs are restored. */
@@ -118,9 +128,11 @@ export function createRunner(services: BridgeServices): Runner {
     refusePrompt,
     beginNow,
     canSteer,
-    queuedPrompts: async (place) => (await state.queue(queueNameOf(place))).map(({ value }) => toQueuedPrompt(value)),
+    queuedPrompts,
     queueNameOf,
     changeQueue,
+    prepare: spoken.prepare,
+    cancelTranscription: spoken.cancel,
     serverOfSession: (sessionID) => serverBySession.get(sessionID),
     observe: unprompted.observe,
     showMissed,
@@ -173,6 +185,11 @@ export function createRunner(services: BridgeServices): Runner {
     return `prompts/${mirrors.keyOf(place)}`
   }
 
+  /** Returns the queued prompts of a place, oldest first. */
+  async function queuedPrompts(place: ChatPlace): Promise<readonly QueuedPrompt[]> {
+    return (await state.queue(queueNameOf(place))).map(({ value }) => toQueuedPrompt(value))
+  }
+
   /** Runs a task once those before it are over, also if they failed. */
   async function changeQueue<Result>(place: ChatPlace, task: () => Promise<Result>): Promise<Result> {
     const name = queueNameOf(place)
@@ -190,6 +207,7 @@ export function createRunner(services: BridgeServices): Runner {
 
   /** Processes the queue in the background. After an error, reports it and retries, unless the bridge has stopped. */
   function startQueue(place: ChatPlace): void {
+    spoken.prepareAll(place)
     processQueue(place).catch((error) => {
       if (isStopped) return
       onError(toError(error))
@@ -214,7 +232,7 @@ export function createRunner(services: BridgeServices): Runner {
 
   /**
    * Runs the queued prompts of a place, one after the other, once its runs are restored and its active runs are delivered.
-   * Waits for the rest of an album. Does nothing while that is going on, and ends early when the bridge stops. At the end it
+   * Waits for the rest of an album, and until voice notes are transcribed. Does nothing while that is going on, and ends early when the bridge stops. At the end it
    * checks the queue again, so that a prompt that came late is not left behind.
    */
   async function processQueue(place: ChatPlace): Promise<void> {
@@ -228,6 +246,7 @@ export function createRunner(services: BridgeServices): Runner {
         const next = await changeQueue(place, async () => await beginNext(place))
         if (!next) break
         if (next.gatheringMs > 0) await pause(clock, next.gatheringMs)
+        if (next.unprepared) await spoken.prepare(next.unprepared)
         await next.run?.delivered
       }
     } finally {
@@ -238,45 +257,53 @@ export function createRunner(services: BridgeServices): Runner {
   }
 
   /**
-   * Begins the first prompt of a queue, unless the rest of its album is still awaited for `gatheringMs`. Resolves with the run if
-   * one began, and with undefined for an empty queue or while the bridge stops.
+   * Begins the first prompt of a queue, unless the rest of its album is still awaited for `gatheringMs`, or it is `unprepared`.
+   * Resolves with the run if one began, and with undefined for an empty queue or while the bridge stops.
    */
   async function beginNext(
     place: ChatPlace,
-  ): Promise<{ gatheringMs: number; run?: ActiveRun | undefined } | undefined> {
+  ): Promise<{ gatheringMs: number; unprepared?: QueuedPrompt; run?: ActiveRun | undefined } | undefined> {
     const [head] = await state.queue(queueNameOf(place))
     if (!head || isStopped) return undefined
     const prompt = toQueuedPrompt(head.value)
     const gatheringMs = albumWaitMs(prompt, albumKnownForMs(prompt))
+    if (gatheringMs === 0 && isUnprepared(prompt)) return { gatheringMs, unprepared: prompt }
     return gatheringMs > 0 ? { gatheringMs } : { gatheringMs, run: await beginQueued(head) }
   }
 
-  /**
-   * Like `beginPrompt`. If an earlier process may have begun that, stores first that this one tries it, too. Puts the prompt
-   * aside if that ended the process each time, and resolves with undefined then.
-   */
+  /** Like `beginPrompt`, by `tryQueued`. Undefined if the prompt was put aside. */
   async function beginQueued(head: QueuedValue): Promise<ActiveRun | undefined> {
-    const prompt = toQueuedPrompt(head.value)
-    const queue = queueNameOf(prompt)
-    const row = { key: queue, id: head.id }
-    if (!earlier.has(rowName(row))) return await beginPrompt(head)
-    const counted = tries.next(rowName(row), prompt)
-    if (!counted) {
-      const execution = { id: await registry.newID(prompt), prompt, server: '' }
-      const removal: readonly Write[] = [{ type: 'dequeue', queue, id: head.id }]
-      const rows = [{ ...row, value: head.value, tries: prompt.tries ?? 1 }]
-      await tries.putAside(rowName(row), rows, { execution, text: texts.poisonMessage, removal })
-      earlier.delete(rowName(row))
-      return undefined
-    }
     let run: ActiveRun | undefined
-    const write: Write = { type: 'replace', queue, id: head.id, value: JSON.stringify(counted) }
-    await tries.make(rowName(row), counted, [write], async () => {
-      // The try is stored, so it is not counted again if this fails.
-      earlier.delete(rowName(row))
+    await tryQueued(toQueuedPrompt(head.value), async () => {
       run = await beginPrompt(head)
     })
     return run
+  }
+
+  /**
+   * Handles a queued prompt. If an earlier process may have begun that, stores first that this one tries it, too. Puts the prompt
+   * aside if that ended the process each time, and does not handle it then.
+   */
+  async function tryQueued(prompt: QueuedPrompt, handle: () => Promise<void>): Promise<void> {
+    const queue = queueNameOf(prompt)
+    const id = queueIDOf(prompt)
+    const row = { key: queue, id }
+    if (!earlier.has(rowName(row))) return await handle()
+    const counted = tries.next(rowName(row), prompt)
+    if (!counted) {
+      const execution = { id: await registry.newID(prompt), prompt, server: '' }
+      const removal: readonly Write[] = [{ type: 'dequeue', queue, id }]
+      const rows = [{ ...row, value: JSON.stringify(prompt), tries: prompt.tries ?? 1 }]
+      await tries.putAside(rowName(row), rows, { execution, text: texts.poisonMessage, removal })
+      earlier.delete(rowName(row))
+      return
+    }
+    const write: Write = { type: 'replace', queue, id, value: JSON.stringify(counted) }
+    await tries.make(rowName(row), counted, [write], async () => {
+      // The try is stored, so it is not counted again if this fails.
+      earlier.delete(rowName(row))
+      await handle()
+    })
   }
 
   /**
@@ -588,6 +615,7 @@ export function createRunner(services: BridgeServices): Runner {
     isStopped = true
     leftRuns = runs.all()
     unprompted.stop()
+    spoken.stop()
     await Promise.all(runs.all().flatMap(({ sinks }) => sinks.map(async ({ sink }) => await sink.stop())))
   }
 }

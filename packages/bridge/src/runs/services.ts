@@ -15,6 +15,7 @@ import type { People } from '../people/people.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
+import type { Transcriber } from '../voice/transcriber.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { SessionReads } from './session-reads.ts'
 
@@ -42,6 +43,8 @@ export interface BridgeServices {
   readonly failed: FailedDeliveries
   readonly notices: Notices
   readonly tries: Tries
+  /** Returns undefined if the config has none. */
+  readonly transcriber: () => Transcriber | undefined
   /** Never throws. */
   readonly emit: BridgeObserver
   /** Never throws. */

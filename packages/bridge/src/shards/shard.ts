@@ -38,6 +38,7 @@ import { shardLeasePrefix, wakePrefix } from '../state/shard-of.ts'
 import { createErrorReports, createState, type StoreReports } from '../state/state.ts'
 import type { Store } from '../store/store.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
+import type { Transcriber } from '../voice/transcriber.ts'
 
 /** What all shards of a process share. */
 export interface ShardHost {
@@ -63,6 +64,8 @@ export interface ShardHost {
   readonly servers: ReadonlyMap<string, Client>
   readonly requireSafe: RequireSafe
   readonly turns: Turns
+  /** Returns the transcriber of the process. Undefined if the config has none. */
+  readonly transcriber: () => Transcriber | undefined
   readonly sessionReads: SessionReads
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
@@ -172,6 +175,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     failed,
     notices,
     tries,
+    transcriber: host.transcriber,
     emit,
     onError,
   }

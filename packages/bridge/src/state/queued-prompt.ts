@@ -36,6 +36,10 @@ export interface QueuedPrompt extends ChatPlace, Tried {
    * its turn. It then has no `tries`.
    */
   readonly isUnbegun?: true | undefined
+  /** Set once its voice notes were transcribed: its text, or a part of it, was spoken. It never is a command. */
+  readonly isSpoken?: true | undefined
+  /** The message that quotes what was spoken. `due`: it is not posted yet. */
+  readonly quote?: MessageRef | 'due' | undefined
   /** Set if it steers the running turn instead of waiting for its end. */
   readonly isSteer?: true | undefined
   /** Set if it is backlog that the policy did not run. `listed`: the chat has a list with it, so people can choose it. */

@@ -1,0 +1,349 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LocalRun } from '@reply/core/source'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Chats, type StartChats, startChats } from './chats.ts'
+import { answer, localAgent } from './local-agent.ts'
+import { telegramOn } from './platforms.ts'
+
+const [ann, group] = [1, -5]
+const people = { ann: { id: 1, name: 'Ann' }, bob: { id: 2, name: 'Bob' } }
+let folder = ''
+let telegram: FakeTelegram
+let chats: Chats
+let agent: ReturnType<typeof localAgent>
+/** The runs that wait, by their prompts. */
+let held: Map<string, LocalRun>
+/** How asks were answered. */
+let answers: unknown[]
+
+/** Asks for a permission or a question, waits, or answers, as the prompt says. */
+function act(run: LocalRun, text: string): void {
+  const reply = (given: unknown): void => {
+    answers.push(given)
+    setImmediate(() => answer(run, 'As you like.'))
+  }
+  if (text === 'ask for the colour') {
+    const question = { header: 'Colour', question: 'Which colour?', options: [], multiple: false, custom: true }
+    return run.ask({ type: 'question', requestID: 'que_1', questions: [question], reply })
+  }
+  if (text === 'touch it') {
+    const call = { callID: 'call_1', tool: 'bash' } as const
+    run.write({ type: 'tool', ...call, state: { status: 'running', input: { command: 'touch a' } } })
+    const permission = {
+      permission: 'bash',
+      patterns: ['touch a'],
+      always: ['touch a'],
+      title: 'touch a',
+      metadata: {},
+    }
+    return run.ask({ type: 'permission', requestID: 'per_1', callID: call.callID, ...permission, reply })
+  }
+  if (text.startsWith('wait')) return void held.set(text, run)
+  answer(run, `Did: ${text}`)
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-voice-test-'))
+  held = new Map()
+  answers = []
+  telegram = await startTelegram({
+    token: '42:secret',
+    chats: [
+      { id: ann, type: 'private', title: 'Ann' },
+      { id: group, type: 'supergroup', title: 'Shop' },
+    ],
+  })
+  agent = localAgent(act)
+  chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: agent.connectTo })
+})
+afterEach(async () => {
+  await chats.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** A recogniser whose notes are their own text. One that begins with "slow" waits for `release`. Counts its starts. */
+const recogniser = (): object => ({
+  command: [
+    '/bin/sh',
+    '-c',
+    'echo ran >> "$2/starts"; while grep -q ^slow "$1" && [ ! -e "$2/released" ]; do sleep 0.02; done; cat "$1"',
+    ...['sh', '{file}', folder],
+  ],
+  convert: false,
+})
+const release = (): void => writeFileSync(join(folder, 'released'), '')
+const starts = (): number => readFileSync(join(folder, 'starts'), 'utf8').split('\n').length - 1
+const whenBegun = async (count = 1): Promise<void> => {
+  const begun = (): number => {
+    try {
+      return starts()
+    } catch {
+      return 0
+    }
+  }
+  await expect.poll(begun).toBe(count)
+}
+const start = async (more: StartChats = {}): Promise<void> => await chats.start({ transcribe: recogniser(), ...more })
+
+/** Sends a voice note, as Telegram's clients do. Its bytes are what the recogniser prints. */
+function speak(
+  words: string,
+  {
+    chat = ann,
+    from = people.ann,
+    caption = '',
+    ...more
+  }: { chat?: number; from?: typeof people.ann; caption?: string; replyTo?: number } = {},
+): number {
+  const file = { kind: 'voice', bytes: new TextEncoder().encode(words), mime: 'audio/ogg' } as const
+  return telegram.say(chat, caption, { from, file, ...more })
+}
+const said = (chat = ann): readonly string[] =>
+  telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
+const says = async (words: string, chat = ann): Promise<void> =>
+  await expect.poll(() => said(chat).some((text) => text.includes(words))).toBe(true)
+const quoteOf = (words: string, chat = ann): number | undefined =>
+  telegram.screen(chat).find(({ from, text }) => from === 'bot' && text.includes('Understood') && text.includes(words))
+    ?.messageId
+
+/** Begins a run that goes on until the returned function is called. */
+async function busy(chat = ann, from = people.ann): Promise<() => void> {
+  telegram.say(chat, chat === group ? '@fake_bot wait' : 'wait', { from })
+  await expect.poll(() => held.has('wait')).toBe(true)
+  return () => {
+    const run = held.get('wait')
+    if (run) answer(run, 'Waited.')
+  }
+}
+
+describe('a voice note', () => {
+  test('becomes the prompt, and the chat quotes what was understood', async () => {
+    await start()
+    speak('add a test\nfor *the* parser')
+    await says('Did: add a test')
+    expect(agent.heard).toEqual(['add a test\nfor *the* parser'])
+    expect(said()[0]).toMatch(/Understood:\s*>? ?add a test\s+>? ?for \*the\* parser$/)
+    expect(said()).toHaveLength(2)
+    expect(starts()).toBe(1)
+  })
+
+  test('with a caption becomes both, and a song or a document with audio is heard, too', async () => {
+    await start()
+    speak('the second bug', { caption: 'Fix this:' })
+    await says('Did: Fix this:')
+    const bytes = new TextEncoder().encode('from a document')
+    telegram.say(ann, '', { from: people.ann, file: { kind: 'document', bytes, mime: 'audio/mpeg', name: 'a.mp3' } })
+    await says('Did: from a document')
+    expect(agent.heard).toEqual(['Fix this:\nthe second bug', 'from a document'])
+  })
+
+  test('without a transcriber reaches nothing, and its author is told how to set one up', async () => {
+    await chats.start()
+    speak('hello')
+    await says('whisper-cli')
+    telegram.say(ann, 'typed')
+    await says('Did: typed')
+    expect(agent.heard).toEqual(['typed'])
+  })
+
+  test('of a stranger is not even downloaded', async () => {
+    await start()
+    speak('hello', { from: { id: 3, name: 'Eve' } })
+    await says('not on the list')
+    expect(telegram.calls.some(({ method }) => method === 'getFile')).toBe(false)
+  })
+
+  test('never is a command, whatever its transcriber prints', async () => {
+    await start()
+    for (const words of ['/stop', '\u001b[1m\u200b /deploy prod', '/allowed']) speak(words)
+    await says('Did: allowed')
+    expect(agent.heard).toEqual(['stop', 'deploy prod', 'allowed'])
+    speak('prod', { caption: '/deploy' })
+    await says('a command can’t have a voice note')
+    expect(agent.heard).toHaveLength(3)
+  })
+
+  test('that can’t be understood is refused in a sentence, and nothing of it reaches the agent', async () => {
+    await start({
+      transcribe: { command: ['/bin/sh', '-c', 'sh "$1"', 'sh'], convert: false, timeoutMs: 1000 },
+      router: { maxFileBytes: 1000, maxTextLength: 100 },
+    })
+    const notes: readonly (readonly [script: string, sentence: string])[] = [
+      [':', 'no words were understood'],
+      ['exit 3', 'the transcriber failed'],
+      ['yes', 'far more text'],
+      ['sleep 100', 'took too long'],
+      ['', 'could not be read'],
+      ['#'.repeat(1001), 'too large'],
+      ['printf "%0101d" 7', 'The limit is 100'],
+    ]
+    for (const [script, sentence] of notes) {
+      speak(script, { caption: 'with a caption' })
+      await says(sentence)
+    }
+    telegram.say(ann, 'typed')
+    await says('Did: typed')
+    expect(agent.heard).toEqual(['typed'])
+    expect(chats.errors.map(({ message }) => message).join('\n')).toMatch(
+      /note of Ann was not transcribed \(failed\): .*3/,
+    )
+  })
+
+  test('that hangs keeps its own chat in order, and no other one waits', async () => {
+    await start()
+    speak('slow words')
+    await whenBegun()
+    telegram.say(ann, 'after it')
+    telegram.say(group, '@fake_bot elsewhere', { from: people.bob })
+    await says('Did: elsewhere', group)
+    speak('also elsewhere', { chat: group, from: people.bob, caption: '@fake_bot' })
+    await says('also elsewhere', group)
+    expect(agent.heard).not.toContain('after it')
+    release()
+    await says('Did: after it')
+    expect(agent.heard.slice(-2)).toEqual(['slow words', 'after it'])
+  })
+})
+
+describe('a voice note never answers', () => {
+  test.each(['yes', '1', 'always'])('a permission: “%s”', async (words) => {
+    await start()
+    telegram.say(ann, 'touch it')
+    await says('touch a')
+    speak(words)
+    await says('never answers a request')
+    expect(quoteOf(words)).toBeDefined()
+    // Nor as a reply to the request, nor with a caption.
+    const request = telegram.screen(ann).find(({ text }) => text.includes('touch a'))?.messageId ?? 0
+    speak(words, { replyTo: request })
+    speak('please', { caption: words })
+    await expect.poll(() => starts()).toBe(3)
+    await says('please')
+    expect(answers).toEqual([])
+    telegram.say(ann, '/stop')
+    await says(`Did: ${words}\nplease`)
+    expect(answers).toEqual([{ type: 'canceled' }])
+    expect(agent.heard).toEqual(['touch it', words, words, `${words}\nplease`])
+  })
+
+  test('a question, so that what was misheard decides nothing', async () => {
+    await start()
+    telegram.say(ann, 'ask for the colour')
+    await says('Which colour?')
+    speak('blue')
+    await says('never answers a request')
+    expect(answers).toEqual([])
+    telegram.say(ann, 'Red')
+    await says('Did: blue')
+    expect(answers).toEqual([{ type: 'answered', answers: [['Red']] }])
+  })
+
+  test('a permission by the text that a person writes in its place', async () => {
+    await start()
+    telegram.say(ann, 'touch it')
+    await says('touch a')
+    speak('hello')
+    await says('never answers a request')
+    telegram.say(ann, 'yes', { replyTo: quoteOf('hello') ?? 0 })
+    await says('Changed number 1.')
+    expect(answers).toEqual([])
+  })
+})
+
+describe('while it waits, a voice note', () => {
+  test('is changed by /edit, and by a reply to its quotation', async () => {
+    await start()
+    const done = await busy()
+    speak('at the parcel')
+    await says('reply to this message with the text')
+    telegram.say(ann, '/edit a test for the parcel')
+    await says('Changed number 1.')
+    telegram.say(ann, 'Add a test for the parser', { replyTo: quoteOf('parcel') ?? 0 })
+    await expect.poll(() => said().filter((text) => text === 'Changed number 1.')).toHaveLength(2)
+    done()
+    await says('Did: Add a test for the parser')
+    expect(agent.heard).toEqual(['wait', 'Add a test for the parser'])
+  })
+
+  test('can be changed by its author and an admin alone', async () => {
+    await start()
+    const done = await busy(group)
+    speak('from Ann', { chat: group, caption: '@fake_bot' })
+    await says('from Ann', group)
+    const quote = quoteOf('from Ann', group) ?? 0
+    telegram.say(group, 'from Bob', { from: people.bob, replyTo: quote })
+    await says('That belongs to Ann.', group)
+    telegram.say(group, '/edit from Bob', { from: people.bob })
+    await says('None of your prompts is waiting', group)
+    done()
+    await says('Did: ', group)
+    expect(agent.heard).toEqual(['wait', 'from Ann'])
+  })
+
+  test('is replaced before it is transcribed, and what the transcriber prints then is dropped', async () => {
+    await start()
+    speak('slow words')
+    await whenBegun()
+    telegram.say(ann, '/edit typed words')
+    await says('Did: typed words')
+    release()
+    telegram.say(ann, 'next')
+    await says('Did: next')
+    expect(agent.heard).toEqual(['typed words', 'next'])
+  })
+
+  test.each(['/stop', '/queue drop 1'])('and is transcribed, is canceled by %s', async (command) => {
+    await start()
+    speak('slow words')
+    await whenBegun()
+    telegram.say(ann, command)
+    await says(command === '/stop' ? 'Stopped.' : 'Removed number 1')
+    telegram.say(ann, 'next')
+    await says('Did: next')
+    expect(agent.heard).toEqual(['next'])
+  })
+
+  test('is transcribed again by the next process, and runs once', async () => {
+    await start()
+    speak('slow words')
+    await whenBegun()
+    await chats.stop()
+    await start()
+    await whenBegun(2)
+    release()
+    await says('Did: slow words')
+    await chats.stop()
+    await start()
+    telegram.say(ann, 'next')
+    await says('Did: next')
+    expect(agent.heard).toEqual(['slow words', 'next'])
+    expect(said().filter((text) => text.includes('Understood'))).toHaveLength(1)
+  })
+
+  test('joins the running turn once it is transcribed, if messages steer', async () => {
+    await start({ router: { busy: 'steer' } })
+    const done = await busy()
+    speak('slow words')
+    await whenBegun()
+    expect(agent.heard).toEqual(['wait'])
+    release()
+    await says('slow words')
+    done()
+    await expect.poll(() => agent.heard).toEqual(['wait', 'slow words'])
+  })
+
+  test('interrupts only once it is understood, if messages interrupt', async () => {
+    await start({ router: { busy: 'interrupt' } })
+    await busy()
+    speak('slow words')
+    await whenBegun()
+    telegram.say(ann, '/status')
+    await says('⏳ Running')
+    release()
+    await says('Did: slow words')
+    expect(agent.heard).toEqual(['wait', 'slow words'])
+  })
+})

@@ -52,7 +52,7 @@ async function opened(phone: Phone, entry: object = {}, notify: object = { notif
   runs = new Map()
   const options = {
     clock: createHandClock(),
-    groups: [-100_700],
+    groups: [-1_001_000_001_234],
     more: { phone: { entry: { type: 'phone', ...entry }, channel: phone.channel } },
     people: {
       ann: { ids: ['telegram:1'], may: ['prompt', 'approve', 'admin'], ...notify },
@@ -280,6 +280,22 @@ test('a notice that waits at a stop is sent by the next process, once', async ()
   await stage.passes(() => results().length > 0)
   expect(results()).toEqual([sent])
   expect(phone.calls).toBe(2)
+})
+
+test.each([
+  ['a group', -1_001_000_001_234, 'https://t.me/c/1000001234/'],
+  ['a private chat, which Telegram has no link to', 1, undefined],
+])('the notice of a run in %s links to its message', async (_, chat, begin) => {
+  const phone = phoneOf()
+  const stage = await opened(phone)
+  stage.telegram.say(chat, chat < 0 ? '@fake_bot hold' : 'hold', { from: { id: 1, name: 'Ann' } })
+  await stage.passes(() => runs.has('hold'))
+  await wait(90_000)
+  const run = runs.get('hold')
+  if (run) answer(run, 'Done.')
+  await stage.passes(() => phone.rang.length > 0)
+  const asked = stage.telegram.screen(chat).find(({ from }) => from !== 'bot')?.messageId
+  expect(phone.rang[0]?.link).toBe(begin && `${begin}${asked}`)
 })
 
 test('a bridge does not start if notices are to go to a channel with chats', async () => {

@@ -105,6 +105,10 @@ export function gatewayConnection(
     // Only within a session. At its start, the connection reads the missed messages.
     deliversOnce: true,
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(fields, host, options)),
+    // The address of a message on a server has the server's id, which is not known here.
+    // https://docs.discord.com/developers/reference#message-formatting
+    linkTo: ({ id, kind }, message) =>
+      kind === 'private' ? `https://discord.com/channels/@me/${id}/${message.id}` : undefined,
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
       if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)

@@ -75,6 +75,9 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
     listens: 'anywhere',
     posts: 'anywhere',
     sinkFor: (at, more) => channel.sinkFor(at, sinkOptionsOf(fields, host, more)),
+    // It opens the channel, because the address of a message has the name of the workspace.
+    // https://docs.slack.dev/interactivity/deep-linking
+    linkTo: ({ id }) => `https://slack.com/app_redirect?channel=${encodeURIComponent(id)}`,
     download: async (file, limits) =>
       await download(file, { ...limits, api, token: api.token ?? '', apiUrl: api.slackApiUrl, clock }),
     handleEvent: channel.handleEvent,

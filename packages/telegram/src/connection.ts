@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { InboundFile } from '@reply/sink'
+import type { Chat, InboundFile, MessageRef } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
@@ -74,6 +74,7 @@ export function telegramConnection(
     listens: updates === 'polling' ? 'one' : 'anywhere',
     posts: 'anywhere',
     sinkFor: (at, options) => channel.sinkFor(at, { ...sinkOptionsOf(fields, host, options), onMoved }),
+    linkTo: linkToMessage,
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
       if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
@@ -131,4 +132,15 @@ async function downloadPathOf(api: TelegramBridgeApi, { ref, name }: InboundFile
 /** Returns the Bot API's address, without trailing slashes. Default: Telegram's own. */
 export function apiRootOf(apiRoot: string = publicRoot): string {
   return apiRoot.replace(/\/+$/, '')
+}
+
+/**
+ * Returns the link that opens a message of a supergroup for its members. Undefined for other chats, which have none. Its number is
+ * that of MTProto, without the bot API's mark: https://core.telegram.org/api/links#message-links and
+ * https://core.telegram.org/api/bots/ids
+ */
+function linkToMessage({ id, thread }: Chat, message: MessageRef): string | undefined {
+  const [, number] = /^-100(\d+)$/.exec(id) ?? []
+  if (number === undefined) return undefined
+  return `https://t.me/c/${[number, ...(thread === undefined ? [] : [thread]), message.id].join('/')}`
 }

@@ -112,6 +112,18 @@ export const bridging = [
     },
   },
   {
+    name: 'links to a message over https and without secrets, or not at all',
+    run: async (stage) => {
+      await withConnection(stage, async ({ connection }) => {
+        const [ref] = await connection.post({ chat: stage.chat, text: 'A note.' })
+        const link = ref && connection.linkTo?.(stage.chat, ref)
+        if (link === undefined) return
+        must(URL.canParse(link) && new URL(link).protocol === 'https:', `The link is "${link}".`)
+        must(!link.includes(stage.secret('TOKEN')), 'The link has the token.')
+      })
+    },
+  },
+  {
     name: 'posts a note with buttons, and edits it',
     run: async (stage) => {
       await withConnection(stage, async ({ connection, received }) => {

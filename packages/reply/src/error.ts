@@ -1,7 +1,8 @@
 /**
  * What went wrong:
  * - `malformed`: a frame or a known event has an unexpected shape. It was skipped.
- * - `too-large`: a frame, a response or held events exceeded their limit. They were dropped.
+ * - `too-large`: a frame, a response or held events exceeded their limit. They were dropped. Or a file is larger than allowed.
+ * - `unreadable`: a file of a reply can't or may not be read.
  * - `observer`: an observer threw or rejected.
  * - `unreachable`: no server answered.
  * - `unauthorized`: the server requires other credentials.
@@ -19,6 +20,7 @@
 export type ReplyErrorType =
   | 'malformed'
   | 'too-large'
+  | 'unreadable'
   | 'observer'
   | 'unreachable'
   | 'unauthorized'

@@ -5,7 +5,10 @@ import { doorsOf, importsOf, type SourceFile, sourcesIn } from './source.ts'
 const sources = new Map(sourcesIn('src').map((file) => [file.path, file]))
 
 /** The entry points that a browser may import. */
-const doors = [...doorsOf('reply'), ...doorsOf('sink').filter(({ id }) => id === 'sink')]
+const doors = [
+  ...doorsOf('reply').filter(({ id }) => id !== 'reply/node'),
+  ...doorsOf('sink').filter(({ id }) => id === 'sink'),
+]
 
 describe.each(doors.map((door) => [door.id, door] as const))('what %s loads', (_, door) => {
   const loaded = loadedBy(door.path)

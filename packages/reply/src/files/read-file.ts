@@ -1,0 +1,202 @@
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { isAbsolute, parse, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ReplyError } from '../error.ts'
+import type { ReplyFile } from '../part.ts'
+import { fileFacts } from '../show/file.ts'
+import { dataSize } from '../source/decode/attachment.ts'
+import { escapeInvisible } from '../text/escape-invisible.ts'
+
+/** Which files may be read, and how much. */
+export interface FileRights {
+  /**
+   * The session's directory, if it is on this computer. A path and a `file:` URL are only read inside of it, after links
+   * were followed. Without a directory, neither is read.
+   */
+  readonly directory: string | undefined
+  /** The largest file that is read, in bytes. */
+  readonly maxBytes: number
+  /**
+   * Downloads the file at an `http(s):` address, which an agent chose. It decides which addresses are allowed, also after
+   * a redirect. Its errors are passed on. Default: web addresses are refused.
+   */
+  readonly download?: ((url: string, maxBytes: number) => Promise<Uint8Array>) | undefined
+}
+
+/**
+ * Reads the bytes of a reply's file. Rejects with a `ReplyError`, whose message is a sentence for people that names the
+ * file: with `too-large` beyond `maxBytes`, also if the file grows while it is read, and with `unreadable` for every other
+ * file that can't or may not be read.
+ */
+export async function readReplyFile(file: ReplyFile, rights: FileRights): Promise<Uint8Array> {
+  const { url } = file
+  const what = `The file ${nameOf(file)}`
+  // A single letter is a drive of Windows.
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase()
+  switch (scheme) {
+    case 'data':
+      return readData(url, what, rights.maxBytes)
+    case 'http':
+    case 'https':
+      return await readWeb(url, what, rights)
+    case 'file':
+    case undefined:
+      return await readLocal(scheme === 'file' ? pathOf(url, what) : url, what, rights)
+    default:
+      throw unreadable(what, `has an address that only its agent can read: it begins with ${scheme}:`)
+  }
+}
+
+/** The file's name for a sentence, cut to 80 characters, without line breaks and hidden characters. */
+function nameOf(file: ReplyFile): string {
+  const characters = [...escapeInvisible(fileFacts(file).name.replace(/\s+/g, ' '))]
+  return characters.length > 80 ? `${characters.slice(0, 79).join('')}…` : characters.join('')
+}
+
+/** Downloads a file, if the rights allow it. */
+async function readWeb(url: string, what: string, { download, maxBytes }: FileRights): Promise<Uint8Array> {
+  if (!download) throw unreadable(what, 'is on the web, and files are not downloaded from there')
+  const bytes = await download(url, maxBytes)
+  if (bytes.length > maxBytes) throw tooLarge(what, maxBytes)
+  return bytes
+}
+
+/** Decodes the content of a `data:` URL. */
+function readData(url: string, what: string, maxBytes: number): Uint8Array {
+  const [, head, content = ''] = /^data:([^,]*),(.*)$/is.exec(url) ?? []
+  if (head === undefined) throw unreadable(what, 'has a `data:` URL without content')
+  if ((dataSize(url) ?? 0) > maxBytes) throw tooLarge(what, maxBytes)
+  if (!/;\s*base64\s*$/i.test(head)) return percentDecoded(content)
+  const digits = percentDecoded(content).toString('latin1').replace(/\s/g, '')
+  const isWhole = /^[A-Za-z0-9+/_-]*={0,2}$/.test(digits) && digits.replace(/=/g, '').length % 4 !== 1
+  if (!isWhole) throw unreadable(what, 'has a `data:` URL whose Base64 is malformed')
+  const bytes = Buffer.from(digits, 'base64')
+  if (bytes.length > maxBytes) throw tooLarge(what, maxBytes)
+  return bytes
+}
+
+/** The bytes of a text whose `%` and two digits stand for a byte, which need not be UTF-8. */
+function percentDecoded(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  if (!text.includes('%')) return bytes
+  const decoded = bytes
+    .toString('latin1')
+    .replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+  return Buffer.from(decoded, 'latin1')
+}
+
+/** The path of a `file:` URL. */
+function pathOf(url: string, what: string): string {
+  try {
+    return fileURLToPath(url)
+  } catch {
+    throw unreadable(what, 'has a malformed `file:` URL, or one of another computer')
+  }
+}
+
+/** Reads a file of this computer. A relative path counts from the session's directory. */
+async function readLocal(path: string, what: string, { directory, maxBytes }: FileRights): Promise<Uint8Array> {
+  if (directory === undefined) throw unreadable(what, "is not on this computer, or its session's directory is unknown")
+  const handle = await openInside(directory, path, what)
+  try {
+    return await readAll(handle, what, maxBytes)
+  } catch (error) {
+    throw error instanceof ReplyError ? error : problemOf(error, what)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** `O_NONBLOCK`, because opening a pipe would wait for its writer. Windows has neither flag. */
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** Opens a regular file inside of the directory. */
+async function openInside(directory: string, path: string, what: string): Promise<FileHandle> {
+  const place = resolve(directory, path)
+  let handle: FileHandle | undefined
+  try {
+    const home = await realpath(directory)
+    // Else the files of /proc, which have this program's secrets, would be inside.
+    if (home === parse(home).root) throw unreadable(what, "can't be read: its session works in the root of all files")
+    const real = await realpath(place)
+    if (!isInside(home, real)) throw outside(what, isInside(resolve(directory), place))
+    const found = await lstat(real)
+    // Opening a device may already change something.
+    if (!found.isFile()) throw unreadable(what, `is ${kindOf(found)}`)
+    handle = await open(real, flags)
+    // A folder on the way may have become a link in between. Only Linux tells where the open file is.
+    const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real)
+    if (!isInside(home, opened)) throw outside(what, true)
+    const status = await handle.stat()
+    if (!status.isFile()) throw unreadable(what, `is ${kindOf(status)}`)
+    return handle
+  } catch (error) {
+    await handle?.close()
+    throw error instanceof ReplyError ? error : problemOf(error, what)
+  }
+}
+
+/** Whether a path is inside of a folder. Both must be absolute. True for the folder itself. */
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+/** Reads as many bytes at a time as the file has left, within these limits. */
+const leastBytes = 64 * 1024
+const mostBytes = 1024 * 1024
+
+/** Reads a file to its end, also if it grows meanwhile. */
+async function readAll(handle: FileHandle, what: string, maxBytes: number): Promise<Uint8Array> {
+  const { size } = await handle.stat()
+  if (size > maxBytes) throw tooLarge(what, maxBytes)
+  const pieces: Buffer[] = []
+  let length = 0
+  for (;;) {
+    const piece = Buffer.alloc(Math.min(mostBytes, Math.max(size - length, leastBytes)))
+    const { bytesRead } = await handle.read(piece, 0, piece.length, null)
+    if (bytesRead === 0) return Buffer.concat(pieces)
+    length += bytesRead
+    if (length > maxBytes) throw new ReplyError('too-large', `${what} grew beyond ${maxBytes} bytes while it was read.`)
+    pieces.push(piece.subarray(0, bytesRead))
+  }
+}
+
+/** What a path leads to that is not a file. */
+function kindOf(found: Awaited<ReturnType<typeof lstat>>): string {
+  if (found.isDirectory()) return 'a folder'
+  if (found.isFIFO() || found.isSocket()) return 'a pipe or a socket'
+  return found.isSymbolicLink() ? 'a link' : 'a device'
+}
+
+/** By the system's code: why a file can't be read. */
+const reasons: ReadonlyMap<unknown, string> = new Map([
+  ['ENOENT', 'is not there any more'],
+  ['ENOTDIR', 'is not there any more'],
+  ['ENAMETOOLONG', 'has a name that is too long'],
+  // Node refuses a zero byte.
+  ['ERR_INVALID_ARG_VALUE', 'has a name that no file can have'],
+  ['ELOOP', 'is a link that leads to itself'],
+  ['EACCES', 'may not be read by this program'],
+  ['EPERM', 'may not be read by this program'],
+  ['ENXIO', 'is a pipe or a socket'],
+])
+
+/** The error for what the system reports. */
+function problemOf(cause: unknown, what: string): ReplyError {
+  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return unreadable(what, reasons.get(code) ?? `can't be read (${String(code ?? cause)})`, cause)
+}
+
+function outside(what: string, isLink: boolean): ReplyError {
+  return unreadable(what, isLink ? "is a link out of its session's directory" : "is outside of its session's directory")
+}
+
+function unreadable(what: string, why: string, cause?: unknown): ReplyError {
+  return new ReplyError('unreadable', `${what} ${why}.`, { cause })
+}
+
+function tooLarge(what: string, maxBytes: number): ReplyError {
+  return new ReplyError('too-large', `${what} is too large: it has more than ${maxBytes} bytes.`)
+}

@@ -1,0 +1,1 @@
+export { type FileRights, readReplyFile } from './files/read-file.ts'

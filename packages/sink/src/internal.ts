@@ -4,7 +4,7 @@ export type { BridgeCommand, CheckedChannel, DownloadLimits, Note } from './inbo
 export type { SecretSource } from './inbound/bridge-config.ts'
 export { loadClient, type SinkFields } from './inbound/bridge-config.ts'
 export type { InboundOptions } from './inbound/channel-options.ts'
-export { tooLargeError } from './inbound/download.ts'
+export { createWebDownload, tooLargeError, type WebPolicy } from './inbound/download.ts'
 export type { InboundPlace, InboundReceiver } from './inbound/receive.ts'
 export { createOpenTasks, sendAnswer } from './inbound/receive.ts'
 export { createInboundMonitor, type InboundMonitor } from './inbound/reconnect-back-off.ts'

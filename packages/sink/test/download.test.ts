@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { createHandClock } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
-import { downloadFile, type FileRequest } from '../src/inbound/download.ts'
+import { createWebDownload, downloadFile, type FileRequest } from '../src/inbound/download.ts'
 
 const stops: (() => unknown)[] = []
 afterEach(async () => {
@@ -78,4 +78,43 @@ test('a network error does not name the address', async () => {
   const error = await download(url).catch((reason: unknown) => reason)
   expect(error).toMatchObject({ type: 'unreachable' })
   expect(String(error)).not.toContain('secret')
+})
+
+function webDownload(allows: (address: URL) => boolean) {
+  return createWebDownload({ allows, clock: createHandClock(), signal: new AbortController().signal })
+}
+
+test('a file at an address that an agent chose is read if the policy allows it', async () => {
+  const url = await serve((_, response) => response.end('Hello.'))
+  const asked: string[] = []
+  const read = webDownload(({ href }) => asked.push(href) > 0)
+  expect(Buffer.from(await read(url, 1000)).toString()).toBe('Hello.')
+  expect(asked).toEqual([url])
+  await expect(read(url, 3)).rejects.toMatchObject({ type: 'too-long' })
+})
+
+test('an address that an agent chose is refused without a request unless the policy allows it', async () => {
+  let requests = 0
+  const url = await serve((_, response) => {
+    requests += 1
+    response.end()
+  })
+  const { host } = new URL(url)
+  const message = `Files of ${host} are not downloaded: the settings don't allow it.`
+  await expect(webDownload(() => false)(url, 1000)).rejects.toMatchObject({ type: 'refused', message })
+  const withUser = url.replace('//', '//user:pass@')
+  await expect(webDownload(() => true)(withUser, 1000)).rejects.toMatchObject({ type: 'refused', message })
+  await expect(webDownload(() => true)('file:///etc/passwd', 1000)).rejects.toMatchObject({ type: 'refused' })
+  expect(requests).toBe(0)
+})
+
+test('a redirect from an address that an agent chose leads nowhere', async () => {
+  let isReached = false
+  const inner = await serve((_, response) => {
+    isReached = true
+    response.end('secret')
+  })
+  const url = await serve((_, response) => response.writeHead(302, { location: inner }).end())
+  await expect(webDownload(() => true)(url, 1000)).rejects.toMatchObject({ type: 'refused' })
+  expect(isReached).toBe(false)
 })

@@ -148,3 +148,24 @@ describe('the name of an upload', () => {
     expect(safeFileName(name)).toBe(name)
   })
 })
+
+describe('the name of a file that is not a text', () => {
+  test.each([
+    ['dot.png', 'image/png', 'dot.png'],
+    ['Dot.PNG', 'IMAGE/PNG; a=b', 'Dot.png'],
+    ['photo.jpeg', 'image/jpeg', 'photo-jpeg.jpg'],
+    ['invoice.pdf.exe', 'image/png', 'invoice-pdf-exe.png'],
+    ['run.exe', 'application/x-msdownload', 'run-exe.bin'],
+    ['page.html', 'application/octet-stream', 'page-html.bin'],
+    ['page.html', 'text/html', 'page-html.txt'],
+    ['logo.svg', 'image/svg+xml', 'logo-svg.txt'],
+    ['data.json', 'application/json', 'data.json'],
+    ['../../.ssh/id.png', 'image/png', 'ssh-id.png'],
+    ['a\u0000\u202egnp.png', 'image/png', 'a-u0000-u202egnp.png'],
+    ['', 'image/png', 'file.png'],
+    ['con.png', 'image/png', 'con_.png'],
+    [`${'n'.repeat(300)}.png`, 'image/png', `${'n'.repeat(79)}.png`],
+  ])('%j of the type %s', (name, mime, safe) => {
+    expect(safeFileName(name, mime)).toBe(safe)
+  })
+})

@@ -9,6 +9,8 @@ export interface FileRequest extends DownloadLimits {
   readonly url: string
   /** With headers, redirects are refused, because they might send a token to another host. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Refuses redirects also without headers. Default: false. */
+  readonly refusesRedirects?: boolean | undefined
   /** Names the file in errors, for example "file notes.txt". */
   readonly what: string
   /** The platform's name, for errors. */
@@ -40,10 +42,14 @@ export async function downloadFile(request: FileRequest): Promise<Uint8Array> {
  * exceeds `maxBytes`. Throws `gone` for a 404, `refused` for a redirect, and for another status the type of the status.
  */
 async function fetchBounded(
-  { url, headers, what, platform, cure = '', maxBytes }: FileRequest,
+  { url, headers, refusesRedirects = false, what, platform, cure = '', maxBytes }: FileRequest,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const response = await fetch(url, { ...(headers && { headers, redirect: 'manual' }), signal })
+  const response = await fetch(url, {
+    ...(headers && { headers }),
+    ...((headers || refusesRedirects) && { redirect: 'manual' }),
+    signal,
+  })
   if (!response.ok || !response.body) {
     await response.body?.cancel()
     const type = response.status < 400 ? 'refused' : response.status === 404 ? 'gone' : typeOfStatus(response.status)
@@ -63,6 +69,39 @@ async function fetchBounded(
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+/** What an agent may make a program download. */
+export interface WebPolicy {
+  /** Whether the file at this address may be downloaded. Called with addresses that an agent chose. */
+  readonly allows: (address: URL) => boolean
+  /** Times the deadline. */
+  readonly clock: Clock
+  /** Aborts the downloads. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Creates the `download` of `readReplyFile`. An address that the policy doesn't allow, one with a user or a password, and a
+ * redirect are refused, so that an agent can't reach any other server. Rejects with a `PortError`.
+ */
+export function createWebDownload({ allows, clock, signal }: WebPolicy) {
+  return async (url: string, maxBytes: number): Promise<Uint8Array> => {
+    const address = URL.canParse(url) ? new URL(url) : undefined
+    if (!address || !/^https?:$/.test(address.protocol)) throw new PortError('refused', 'The address is malformed.')
+    const { host: platform, href, username, password } = address
+    if (username !== '' || password !== '' || !allows(address))
+      throw new PortError('refused', `Files of ${platform} are not downloaded: the settings don't allow it.`)
+    return await downloadFile({
+      url: href,
+      refusesRedirects: true,
+      what: 'the file',
+      platform,
+      maxBytes,
+      clock,
+      signal,
+    })
+  }
 }
 
 /** The error for a file that is larger than allowed. */

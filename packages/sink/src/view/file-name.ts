@@ -28,6 +28,33 @@ export function fileExtension(language: string): string {
   return inertExtensions.has(extension) ? extension : 'txt'
 }
 
+/** The extensions of types that systems show or play, but don't run. */
+const shownTypes: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+  ['application/pdf', 'pdf'],
+  ['application/zip', 'zip'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/ogg', 'ogg'],
+  ['audio/wav', 'wav'],
+  ['video/mp4', 'mp4'],
+  ['video/webm', 'webm'],
+])
+
+/** Types whose content is a text. */
+const textType = /^(?:text\/|application\/(?:json|xml|javascript|x-sh)$|image\/svg)/
+
+/**
+ * Returns the extension that a file of this type always has. Undefined for a text, whose own extension counts if it is
+ * inert. `bin` for a type that is not known to be harmless.
+ */
+function typeExtension(mime: string): string | undefined {
+  const type = mime.replace(/;.*$/s, '').trim().toLowerCase()
+  return textType.test(type) ? undefined : (shownTypes.get(type) ?? 'bin')
+}
+
 /** UTF-16 units before the extension. */
 const stemLength = 80
 
@@ -38,19 +65,21 @@ const stemLength = 80
 const device = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$/i
 
 /**
- * Returns a name that every system can save and that opens as text: one dot, an inert extension, and at most 80 units
+ * Returns a name that every system can save and that opens as text, or as what its type says: one dot, an inert extension, and at most 80 units
  * before it. Path separators and dots become `-`, and invisible characters are written out as in `u202e`. An extension
- * that is not inert becomes part of the name before `.txt`.
+ * that is not inert becomes part of the name before `.txt`. A file of another type than text has the extension of its type,
+ * whatever its name says.
  */
-export function safeFileName(name: string): string {
+export function safeFileName(name: string, mime = 'text/plain'): string {
   const seen = escapeInvisible(name)
   const dot = seen.lastIndexOf('.')
   const extension = dot < 0 ? '' : seen.slice(dot + 1).toLowerCase()
-  const isInert = inertExtensions.has(extension)
+  const fixed = typeExtension(mime)
+  const isInert = fixed === undefined ? inertExtensions.has(extension) : extension === fixed
   const parts = (isInert ? seen.slice(0, dot) : seen)
     .replace(/[^\p{L}\p{M}\p{N}_]|\p{Default_Ignorable_Code_Point}/gu, '-')
     .replace(/-{2,}/g, '-')
     .replace(/^-|-$/g, '')
   const stem = clip(parts, stemLength).replace(/[-…]+$/, '') || 'file'
-  return `${device.test(stem) ? `${stem}_` : stem}.${isInert ? extension : 'txt'}`
+  return `${device.test(stem) ? `${stem}_` : stem}.${fixed ?? (isInert ? extension : 'txt')}`
 }

@@ -26,6 +26,8 @@ export interface Platform {
   ready(url: string): Promise<void>
   /** Writes to the bot. */
   say(who: Who, text: string): void
+  /** Sends a recording to the bot, as the platform's own clients record it. */
+  speak(who: Who, note: Recordings): void
   /** The bot's messages, oldest first. */
   texts(who?: Who): readonly string[]
   /** The buttons of the chat, oldest first. */
@@ -36,6 +38,14 @@ export interface Platform {
   told(): readonly string[]
   close(): Promise<void>
 }
+
+/** The same words in the containers of the platforms: Ogg/Opus, and MP4/AAC. */
+export interface Recordings {
+  readonly ogg: Uint8Array
+  readonly mp4: Uint8Array
+}
+
+const opus = 'audio/ogg; codecs=opus'
 
 const names: Readonly<Record<Who, string>> = { ann: 'Ann', bob: 'Bob' }
 
@@ -68,6 +78,8 @@ export function telegramOn(fake: FakeTelegram): Platform {
     entry: { type: 'telegram', token: { env: 'TOKEN_TELEGRAM' }, apiRoot: fake.url },
     ready: async () => {},
     say: (who, text) => void fake.say(chat, text.startsWith('/') ? text : `@fake_bot ${text}`, { from: from(who) }),
+    speak: (who, { ogg: bytes }) =>
+      void fake.say(chat, '@fake_bot', { from: from(who), file: { kind: 'voice', bytes, mime: 'audio/ogg' } }),
     texts: () => ours().map(({ text }) => text),
     labels: () => ours().flatMap(({ buttons }) => buttons.flat().map(({ text }) => text)),
     press: async (who, label) => {
@@ -100,6 +112,11 @@ export function slackOn(fake: FakeSlack): Platform {
       const ts = fake.say(chat, text, { from: from(who), mention: true, ...(root && { threadTs: root }) })
       root ||= ts
     },
+    speak: (who, { mp4: bytes }) => {
+      const file = { name: 'audio_message.mp4', bytes, mime: 'video/mp4', isClip: true }
+      const ts = fake.say(chat, '', { from: from(who), mention: true, file, ...(root && { threadTs: root }) })
+      root ||= ts
+    },
     texts: () => ours().map(({ text }) => text),
     labels: () => ours().flatMap(({ controls }) => controls.flat().map(({ label }) => label)),
     press: async (who, label) => {
@@ -129,6 +146,10 @@ export function discordOn(fake: FakeDiscord): Platform {
     entry: { type: 'discord', token: { env: 'TOKEN_DISCORD' }, apiUrl: fake.url },
     ready: async () => await eventually(() => fake.connected > 0),
     say: (who, text) => void fake.say(chat, text, { from: from(who), mention: true }),
+    speak: (who, { ogg: bytes }) => {
+      const file = { name: 'voice-message.ogg', bytes, mime: 'audio/ogg', voiceSeconds: 2 }
+      fake.say(chat, '', { from: from(who), mention: true, file })
+    },
     texts: () => ours().map(({ text }) => text),
     labels: () => ours().flatMap(labelsIn),
     press: async (who, label) => {
@@ -159,6 +180,8 @@ export function whatsappOn(fake: FakeWhatsApp): Platform {
     },
     ready: async (url) => await fake.setWebhook(url, 'a-verify-token'),
     say: (who, text) => void fake.say(ids[who], text, { name: names[who] }),
+    speak: (who, { ogg: bytes }) =>
+      void fake.say(ids[who], '', { name: names[who], file: { name: '', bytes, mime: opus, isVoice: true } }),
     labels: (who = 'ann') => ours(who).flatMap(({ buttons }) => buttons.map(({ label }) => label)),
     press: async (who, label) => {
       const message = ours(who).findLast(({ buttons }) => buttons.some((one) => one.label === label))

@@ -33,6 +33,19 @@ export function spokenNote(text: string): Uint8Array {
   }
 }
 
+/** Speaks a text in MP4/AAC, as Slack's clients record it. */
+export function spokenClip(text: string): Uint8Array {
+  const folder = mkdtempSync(join(tmpdir(), 'reply-clip-'))
+  try {
+    const [wav, mp4] = [join(folder, 'spoken.wav'), join(folder, 'spoken.mp4')]
+    runOrThrow('espeak-ng', ['-v', 'en-us', '-s', '130', '-w', wav, text])
+    runOrThrow('ffmpeg', ['-loglevel', 'error', '-i', wav, '-ac', '1', '-c:a', 'aac', '-b:a', '64k', mp4])
+    return readFileSync(mp4)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 /** Returns a note of silence, as Ogg/Opus. Its length is a multiple of 10 seconds. */
 export function silentNote(seconds: number): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'reply-silent-'))

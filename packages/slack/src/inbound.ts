@@ -89,6 +89,7 @@ const file = z.object({
   id: z.string(),
   name: z.string().nullish(),
   mimetype: z.string().optional(),
+  subtype: z.string().optional(),
   size: z.number().optional(),
   url_private: z.string().optional(),
   url_private_download: z.string().optional(),
@@ -201,19 +202,24 @@ function receivedIn(
   }
 }
 
-/** Returns a file as the host gets it. Its `ref` is its address, or its id if the event has no address. */
+/**
+ * Returns a file as the host gets it. Its `ref` is its address, or its id if the event has no address. A voice clip is audio,
+ * also if Slack calls its container a video: https://github.com/openclaw/openclaw/pull/14941
+ */
 function inboundFileOf({
   id,
   name,
   mimetype,
+  subtype,
   size,
   url_private_download,
   url_private,
 }: z.infer<typeof file>): InboundFile {
+  const mime = mimetype || 'application/octet-stream'
   return {
     ref: url_private_download ?? url_private ?? id,
     name: name || id,
-    mime: mimetype || 'application/octet-stream',
+    mime: subtype === 'slack_audio' ? mime.replace(/^video\//, 'audio/') : mime,
     ...(size !== undefined && { size }),
   }
 }

@@ -65,6 +65,14 @@ describe('a message', () => {
     expect(readBody(body({ files: [files[0]] }))?.received).not.toHaveProperty('files')
   })
 
+  test('with a voice clip has audio, and a video stays one', () => {
+    const clip = { id: 'F1', name: 'audio_message.mp4', mimetype: 'video/mp4', subtype: 'slack_audio' }
+    const files = [clip, { ...clip, id: 'F2', mimetype: 'audio/webm' }, { ...clip, id: 'F3', subtype: 'slack_video' }]
+    expect(readBody(body({ text: undefined, subtype: 'file_share', files }))?.received).toMatchObject({
+      files: [{ mime: 'audio/mp4' }, { mime: 'audio/webm' }, { mime: 'video/mp4' }],
+    })
+  })
+
   test('without text is ignored', () => {
     expect(readBody(body({ text: '<@UBOT>' }))?.received).toBeUndefined()
     expect(readBody(body({ text: undefined, subtype: 'file_share' }))?.received).toBeUndefined()

@@ -71,6 +71,12 @@ export interface DiscordEmbed {
   readonly source: Readonly<Record<string, unknown>>
 }
 
+/** A file of a message, with its media type if a person sent it, and its length in seconds if it is a voice message. */
+interface DiscordFile extends NamedFile {
+  readonly mime?: string
+  readonly voiceSeconds?: number
+}
+
 /** A message in a channel. */
 export interface Post {
   readonly id: string
@@ -85,7 +91,7 @@ export interface Post {
   readonly components: readonly unknown[]
   /** As sent, if any. */
   readonly embeds?: readonly DiscordEmbed[]
-  readonly files: readonly NamedFile[]
+  readonly files: readonly DiscordFile[]
   readonly replyTo?: string
   /** The message that this one forwards, as a snapshot. */
   readonly forwarded?: {

@@ -31,7 +31,16 @@ interface DiscordSay extends DiscordFrom {
   /** Whether it begins with a mention of the bot. Default false. */
   readonly mention?: boolean
   /** An attached file. The text may then be empty. */
-  readonly file?: { readonly name: string; readonly bytes: Uint8Array }
+  readonly file?: {
+    readonly name: string
+    readonly bytes: Uint8Array
+    /** Default "text/plain". */
+    readonly mime?: string
+    /**
+     * How long it is, in seconds, if it is a voice message. https://docs.discord.com/developers/resources/message#voice-messages
+     */
+    readonly voiceSeconds?: number
+  }
 }
 
 /** The actions of people in the channels. An action that a person couldn't do throws a `TestingError`. */
@@ -85,7 +94,13 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
       const channel = existingChannel(state, channelId)
       const reply = replyTo === undefined ? {} : { replyTo: shownPostIn(channel, replyTo).id }
       const content = mention ? `<@${state.me.id}> ${text}` : text
-      return postMessage(channel, { from, content, ...reply, ...(file && { files: [file] }) })
+      return postMessage(channel, {
+        from,
+        content,
+        ...reply,
+        ...(file && { files: [file] }),
+        ...(file?.voiceSeconds !== undefined && { flags: 8192 }),
+      })
     },
     forward: (channelId, { channelId: at, id }, { from = defaultPerson } = {}) => {
       const origin = existingChannel(state, at)
@@ -140,7 +155,7 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
   function postMessage(
     channel: Channel,
     message: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
-      Partial<Pick<Post, 'files'>>,
+      Partial<Pick<Post, 'files' | 'flags'>>,
   ): string {
     if (channel.kind === 'group')
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)

@@ -88,11 +88,12 @@ export function messageObject(post: Post, channel: Channel, me: Me, cdn = 'https
     mention_everyone: false,
     mentions: post.content.includes(`<@${me.id}>`) ? [botObject(me)] : [],
     mention_roles: [],
-    attachments: post.files.map(({ name, bytes }, index) => ({
+    attachments: post.files.map(({ name, bytes, mime = 'text/plain', voiceSeconds }, index) => ({
       id: String(index),
       filename: name,
       size: bytes.length,
-      content_type: 'text/plain',
+      content_type: mime,
+      ...(voiceSeconds !== undefined && { duration_secs: voiceSeconds, waveform: 'AA==' }),
       url: `${cdn}/attachments/${channel.id}/${post.id}/${index}/${name}`,
       proxy_url: '',
     })),

@@ -24,6 +24,7 @@ export interface SlackFileSent {
   readonly name: string
   readonly bytes: Uint8Array
   readonly mime?: string
+  readonly subtype?: string
 }
 
 /** A message in a channel. */

@@ -10,6 +10,11 @@ export interface SlackPersonFile {
   readonly bytes: Uint8Array
   /** The media type. Default "text/plain". */
   readonly mime?: string
+  /**
+   * Whether it is a voice clip, whose container Slack calls a video. Default false.
+   * https://github.com/openclaw/openclaw/pull/14941
+   */
+  readonly isClip?: boolean
   /** The event has only the file's id, as in channels shared with another organization. Default false. */
   readonly isBare?: boolean
 }
@@ -19,19 +24,23 @@ export interface SlackPersonFile {
  * https://docs.slack.dev/reference/objects/file-object
  */
 export function shareFile(state: SlackState, shared: SlackPersonFile): Fields {
-  const { name, bytes, mime = 'text/plain', isBare = false } = shared
-  const file = { id: state.nextId('F'), name, bytes, mime }
+  const { name, bytes, mime = 'text/plain', isClip = false, isBare = false } = shared
+  const file = { id: state.nextId('F'), name, bytes, mime, ...(isClip && { subtype: 'slack_audio' }) }
   state.files.set(file.id, file)
   return isBare ? { id: file.id, file_access: 'check_file_info' } : fileFields(state, file)
 }
 
 /** A file as events and `files.info` show it. */
-export function fileFields(state: SlackState, { id, name, bytes, mime = 'text/plain' }: SlackFileSent): Fields {
+export function fileFields(
+  state: SlackState,
+  { id, name, bytes, mime = 'text/plain', subtype }: SlackFileSent,
+): Fields {
   const url = `${state.addressOf()}/files-pri/${state.team}-${id}`
   return {
     id,
     name,
     mimetype: mime,
+    ...(subtype !== undefined && { subtype }),
     size: bytes.length,
     url_private: `${url}/${name}`,
     url_private_download: `${url}/download/${name}`,

@@ -12,7 +12,13 @@ export interface WhatsAppSay {
   /** Whether it was forwarded, or forwarded more than five times. Default: the person wrote it. */
   readonly forwarded?: 'once' | 'often'
   /** A document. The text is its caption, and may be empty. */
-  readonly file?: { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }
+  readonly file?: {
+    readonly name: string
+    readonly bytes: Uint8Array
+    readonly mime?: string
+    /** Whether it is a recording instead, which has no name and no caption. Default false. */
+    readonly isVoice?: boolean
+  }
 }
 
 /** The actions of people. An action that a person couldn't do throws a `TestingError`. */
@@ -35,7 +41,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
   const { clock, hook } = state
   return {
     say: (person, text, options = {}) => {
-      const sent = options.file ? storeDocument(state, text, options.file) : { type: 'text', text: { body: text } }
+      const sent = options.file ? storeFile(state, text, options.file) : { type: 'text', text: { body: text } }
       return addMessage(person, { kind: 'text', source: text, buttons: [] }, sent, options)
     },
     press,
@@ -109,14 +115,16 @@ export function createPeople(state: CloudState): WhatsAppPeople {
 /**
  * Stores a file, and returns the fields of its message.
  * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/document
+ * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/audio
  */
-function storeDocument(
+function storeFile(
   state: CloudState,
   caption: string,
-  { name, bytes, mime = 'text/plain' }: NonNullable<WhatsAppSay['file']>,
+  { name, bytes, mime = 'text/plain', isVoice = false }: NonNullable<WhatsAppSay['file']>,
 ): Fields {
   const id = `media-${state.nextId()}`
   state.inbox.set(id, { name, bytes, mime })
+  if (isVoice) return { type: 'audio', audio: { id, mime_type: mime, sha256: '', voice: true } }
   const document = { id, filename: name, mime_type: mime, sha256: '', ...(caption !== '' && { caption }) }
   return { type: 'document', document }
 }

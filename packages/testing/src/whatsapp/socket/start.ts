@@ -182,7 +182,9 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     const contextInfo = { ...quoting, ...passedOn, ...naming }
     const withMention = mention ? `@${own.split('@')[0]} ${text}` : text
     const content = file
-      ? { documentMessage: documentOf(file, withMention, contextInfo) }
+      ? file.isVoice
+        ? { audioMessage: { ...mediaOf(file), ptt: true, seconds: 1, contextInfo } }
+        : { documentMessage: { ...mediaOf(file), fileName: file.name, caption: withMention, contextInfo } }
       : quoting || passedOn || naming
         ? { extendedTextMessage: { text: withMention, contextInfo } }
         : { conversation: text }
@@ -265,7 +267,13 @@ export interface BaileysSay {
   /** Whether it begins with a mention of this account. Default false. */
   readonly mention?: boolean
   /** A document. The text is its caption, and may be empty. */
-  readonly file?: { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }
+  readonly file?: {
+    readonly name: string
+    readonly bytes: Uint8Array
+    readonly mime?: string
+    /** Whether it is a recording instead, which has no name and no caption. Default false. */
+    readonly isVoice?: boolean
+  }
   /** Whether it was written on the phone of this account. Default false. */
   readonly isMine?: boolean
   /** Whether it is in a chat with disappearing messages. Default false. */
@@ -278,15 +286,9 @@ export interface BaileysSay {
 }
 
 /**
- * Returns a document as `prepareWAMessageMedia` of Baileys makes it. Nothing is encrypted here: the path holds the
- * content.
+ * Returns a file as `prepareWAMessageMedia` of Baileys makes it. Nothing is encrypted here: the path holds the content.
  */
-function documentOf(
-  { name, bytes, mime = 'text/plain' }: NonNullable<BaileysSay['file']>,
-  caption: string,
-  contextInfo: object,
-): object {
+function mediaOf({ bytes, mime = 'text/plain' }: NonNullable<BaileysSay['file']>): object {
   const directPath = `/${Buffer.from(bytes).toString('base64url')}`
-  const file = { mimetype: mime, fileName: name, fileLength: bytes.length, mediaKey: new Uint8Array(32), directPath }
-  return { ...file, caption, contextInfo }
+  return { mimetype: mime, fileLength: bytes.length, mediaKey: new Uint8Array(32), directPath }
 }

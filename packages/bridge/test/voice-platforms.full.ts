@@ -1,0 +1,67 @@
+import { createFakeBaileys } from '@reply/testing/whatsapp'
+import { bridgeChannel as whatsapp } from '@reply/whatsapp/bridge'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type BaileysLibrary, connectBaileys } from '../../whatsapp/src/baileys/connection.ts'
+import { type Chats, startChats } from './chats.ts'
+import { answer, localAgent } from './local-agent.ts'
+import { type Platform, platformNames, startPlatform } from './platforms.ts'
+import { missingPrograms, pocketsphinx, spokenClip, spokenNote } from './voice-notes.ts'
+
+const missing = missingPrograms('ffmpeg', 'espeak-ng', 'pocketsphinx_continuous')
+
+/** A linked device of WhatsApp. Files are not encrypted there: their path holds the content. */
+async function linkedDevice(): Promise<Platform> {
+  const account = createFakeBaileys()
+  const ids = { ann: '15550000001@s.whatsapp.net', bob: '15550000002@s.whatsapp.net' }
+  const ours = (who: keyof typeof ids) => account.screen(ids[who]).filter(({ from }) => from === 'me')
+  const number = '4915100000000'
+  const library: BaileysLibrary = {
+    download: async ({ directPath = '' }) =>
+      (async function* () {
+        yield Buffer.from(directPath.slice(1), 'base64url')
+      })(),
+    login: async () => ({
+      number: () => number,
+      save: async () => {},
+      connect: ({ onUpdate }) => {
+        const socket = account.connect()
+        socket.ev.on('connection.update', onUpdate)
+        return { socket, end: () => account.drop(), pair: async () => '' }
+      },
+    }),
+  }
+  return {
+    name: 'whatsapp',
+    channel: { ...whatsapp, create: async (config, host) => await connectBaileys(config as never, host, library) },
+    entry: { type: 'whatsapp', api: 'baileys', auth: './login', number },
+    ...{ secrets: {}, ids, ready: async () => {}, labels: () => [], press: async () => {}, told: () => [] },
+    say: (who, text) => void account.say(ids[who], text),
+    speak: (who, { ogg: bytes }) =>
+      void account.say(ids[who], '', { file: { name: '', bytes, mime: 'audio/ogg; codecs=opus', isVoice: true } }),
+    texts: (who = 'ann') => ours(who).map(({ text }) => text),
+    close: async () => {},
+  }
+}
+
+let chats: Chats | undefined
+afterEach(async () => await chats?.close())
+
+describe.skipIf(missing !== undefined)(`a recording${missing ? ` (${missing})` : ''}`, () => {
+  const starts = [...platformNames.map((name) => [name, () => startPlatform(name)] as const)]
+  test.each([...starts, ['a linked device of WhatsApp', linkedDevice] as const])(
+    'on %s becomes the prompt that was spoken',
+    { timeout: 60_000 },
+    async (_, startOne) => {
+      const platform = await startOne()
+      const agent = localAgent((run, text) => answer(run, `Did: ${text}`))
+      chats = await startChats({ platforms: [platform], connectTo: agent.connectTo })
+      await chats.start({ transcribe: { command: pocketsphinx } })
+      const words = 'add a test to the parser'
+      platform.speak('ann', { ogg: spokenNote(words), mp4: spokenClip(words) })
+      await expect.poll(() => platform.texts('ann').join('\n'), { timeout: 30_000 }).toContain(`Did: ${words}`)
+      expect(agent.heard).toEqual([words])
+      expect(platform.texts('ann').filter((text) => text.includes('Understood'))).toHaveLength(1)
+      expect(chats.errors).toEqual([])
+    },
+  )
+})

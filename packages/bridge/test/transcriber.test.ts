@@ -3,8 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os'
 import { systemClock } from '@reply/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { secretsOf } from '../src/config/load.ts'
 import { parseConfig } from '../src/config/parse.ts'
+import type { TranscribeConfig } from '../src/config/schema.ts'
 import { endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.ts'
+import { checkTranscriber } from '../src/voice/check-transcriber.ts'
 import { cleanTranscript } from '../src/voice/clean-transcript.ts'
 import { createTranscriber, type Transcriber } from '../src/voice/transcriber.ts'
 
@@ -15,15 +18,21 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
 })
 
-/** Returns a transcriber with this `transcribe`, whose key is `swordfish`. */
-function transcriberOf(transcribe: object): Transcriber {
+/** Returns a checked `transcribe` of a config. */
+function configOf(transcribe: object): TranscribeConfig {
   const { transcribe: config } = parseConfig({
     servers: { home: { url: 'http://127.0.0.1:4096' } },
     channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
     transcribe,
   })
   if (!config) throw new Error('no transcribe')
-  return createTranscriber({ config, secret: () => 'swordfish', env: { PATH: process.env.PATH }, clock: systemClock })
+  return config
+}
+
+/** Returns a transcriber with this `transcribe`, whose key is `swordfish`. */
+function transcriberOf(transcribe: object): Transcriber {
+  const env = { PATH: process.env.PATH }
+  return createTranscriber({ config: configOf(transcribe), secret: () => 'swordfish', env, clock: systemClock })
 }
 
 /** Returns a transcriber whose program is a shell script. `$1` is the path of the audio. */
@@ -217,6 +226,27 @@ describe('a service', () => {
     await stop()
     const result = await transcriberOf({ url, model: 'm' }).transcribe(note, 'audio/ogg', never)
     expect(result).toMatchObject({ why: 'busy', detail: expect.stringContaining('ECONNREFUSED') })
+  })
+})
+
+describe('a check', () => {
+  const check = (transcribe: object, path?: string): string =>
+    checkTranscriber(configOf(transcribe), () => 'swordfish', path)
+
+  test('finds programs in PATH and by their paths, and does not call a service', () => {
+    expect(check({ command: ['/bin/sh'], convert: ['cat', '{file}', '{wav}'] })).toBe('/bin/sh and cat installed')
+    expect(check({ command: ['sh'], convert: false })).toBe('sh installed')
+    expect(check({ url: 'https://api.example/v1', model: 'm', key: { env: 'KEY' } })).toBe('api.example not called')
+  })
+
+  test('names what is not installed, also the default converter, and a missing key', () => {
+    expect(() => check({ command: ['reply-no-such-program'], convert: false })).toThrow(
+      /^reply-no-such-program can't be run/,
+    )
+    expect(() => check({ command: ['/bin/sh'] }, '/nowhere')).toThrow(/^ffmpeg can't be run/)
+    expect(() => check({ command: ['/bin'], convert: false })).toThrow(/^\/bin can't be run/)
+    const keyed = configOf({ url: 'https://api.example/v1', model: 'm', key: { env: 'REPLY_NO_KEY' } })
+    expect(() => checkTranscriber(keyed, secretsOf('/', {}))).toThrow(/REPLY_NO_KEY is not set/)
   })
 })
 

@@ -8,10 +8,11 @@ import { type ConnectServerOptions, connectServer, type ServerConfig, secretName
 import { requireUnexposed, warningsOf } from '../servers/safety.ts'
 import { configuredState, type LoadStore } from '../store/load-store.ts'
 import { requireWholeState } from '../transfer/transfer-state.ts'
+import { checkTranscriber } from '../voice/check-transcriber.ts'
 
 /** One part of a config, and whether it works. */
 export interface CheckedPart {
-  /** The part: `channel tg`, `server home`, `people`, `state`, or `config`. */
+  /** The part: `channel tg`, `server home`, `people`, `transcribe`, `state`, or `config`. */
   readonly part: string
   /** Whether a bridge could use it now. */
   readonly isUsable: boolean
@@ -37,7 +38,7 @@ export interface CheckOptions {
 
 /**
  * Checks each part of a config separately: the file, every secret, each channel's token with a call to its platform, each
- * server with a call that needs its password and directory, and the state. Changes nothing, and works beside a
+ * server with a call that needs its password and directory, the programs for voice notes, and the state. Changes nothing, and works beside a
  * running bridge. Never rejects. If the config can't be read, the result has a single part `config`.
  */
 export async function checkBridge(options: CheckOptions): Promise<readonly CheckedPart[]> {
@@ -49,6 +50,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     return [{ part: 'config', isUsable: false, found: messageOf(error) }]
   }
   const { config, secret } = loaded
+  const { transcribe } = config
   const secretNames = secretNamesIn(config)
   return await Promise.all([
     ...Object.entries(config.channels).map(async ([name, entry]) => {
@@ -62,6 +64,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
       })
     }),
     checkPeople(config),
+    ...(transcribe ? [checkPart('transcribe', async () => checkTranscriber(transcribe, secret, env.PATH))] : []),
     checkPart('state', async () => await checkState(loaded, { load: options.loadStore, clock })),
   ])
 

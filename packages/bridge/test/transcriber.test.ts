@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { systemClock } from '@reply/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { secretsOf } from '../src/config/load.ts'
@@ -10,6 +11,7 @@ import { endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.t
 import { checkTranscriber } from '../src/voice/check-transcriber.ts'
 import { cleanTranscript } from '../src/voice/clean-transcript.ts'
 import { createTranscriber, type Transcriber } from '../src/voice/transcriber.ts'
+import { bundleFixture, run } from './process.ts'
 
 const note = new TextEncoder().encode('not audio, but these programs do not look')
 const never = new AbortController().signal
@@ -113,6 +115,16 @@ describe('a local program', () => {
     expect(await hung.transcribe(note, 'audio/ogg', never)).toEqual({ type: 'failed', why: 'late' })
     await expectGone('sleep 987')
     expect(leftFolders()).toEqual(folder)
+  })
+
+  test('is ended with all that it started if the bridge is killed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reply-voice-host-'))
+    const host = run(await bundleFixture('transcriber-host', folder), '/bin/sh', '-c', 'sleep 983 & wait')
+    await vi.waitFor(() => expect(running('sleep 983')).toBe(1), { timeout: 5000 })
+    host.child.kill('SIGKILL')
+    await host.ended
+    await expectGone('sleep 983')
+    rmSync(folder, { recursive: true })
   })
 
   test('that started others is ended with them when it exits, also if they hold its output', async () => {

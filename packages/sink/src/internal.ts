@@ -1,4 +1,5 @@
 export { sealToken, unsealToken } from './asks/token.ts'
+export { type ChatPace, callHeedingLimits } from './deliver/pace.ts'
 export type { ChannelErrorType } from './error.ts'
 export type { BridgeCommand, CheckedChannel, DownloadLimits, Note } from './inbound/bridge-channel.ts'
 export type { SecretSource } from './inbound/bridge-config.ts'

@@ -115,8 +115,8 @@ export interface Features {
   /** Streams: true until Slack refuses one. */
   streams: boolean
   /** Status texts of threads. */
-  readonly statuses: Feature
-  /** Agent sessions. */
+  readonly statuses: LimitedFeature
+  /** Agent sessions. The pacer knows their rate limit. */
   readonly sessions: Feature
   /** The `ts` of this process's streams. Each belongs to a reply. */
   readonly streamed: Recent<true>
@@ -129,6 +129,9 @@ export interface Features {
 /** An optional feature: a failed call is not an error. */
 interface Feature {
   isSupported: boolean
+}
+
+interface LimitedFeature extends Feature {
   /** When the rate limit ends, in ms since the epoch. */
   limitedUntil: number
 }
@@ -143,18 +146,13 @@ const features = new WeakMap<SlackApi, Features>()
 export function featuresOf(api: SlackApi): Features {
   const known = features.get(api) ?? {
     streams: true,
-    statuses: newFeature(),
-    sessions: newFeature(),
+    statuses: { isSupported: true, limitedUntil: 0 },
+    sessions: { isSupported: true },
     streamed: createRecent<true>(mostStreams),
     forms: createRecent<Form>(mostForms),
   }
   features.set(api, known)
   return known
-}
-
-/** Returns a feature that counts as supported and is not rate-limited. */
-function newFeature(): Feature {
-  return { isSupported: true, limitedUntil: 0 }
 }
 
 /** Error codes that mean that the workspace or token lacks a feature, not that one call was wrong. */

@@ -92,6 +92,8 @@ export const slackLimits: Limits = {
     close: tier2,
     // reactions.remove; reactions.add is tier 3.
     react: tier2,
+    // agents.sessions.setStatus.
+    session: tier4,
   },
   typingMs: statusMs,
   // Slack allows 50 blocks of 25 elements, but only 20 rows of 5 are readable. Buttons get the rest of the blocks'

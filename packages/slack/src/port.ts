@@ -13,6 +13,7 @@ import {
   type LookUpOptions,
   PortError,
   type PostOptions,
+  pacerOf,
 } from '@reply/sink/channel'
 import { requireLength, type TypingOptions } from '@reply/sink/internal'
 import {
@@ -72,8 +73,9 @@ export function createSlackPort(
   const features = featuresOf(api)
   const shownSigns = new Map<string, 'seen' | 'done'>()
   const call = createCall({ api, channelId: channel, timeoutMs, clock })
+  const pace = pacerOf(api, clock).chat({ id: channel }, slackLimits)
   const status =
-    threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, clock })
+    threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, pace, clock })
   let stream = threadTs === undefined ? undefined : createThreadStream(threadTs)
   return {
     limits: currentLimits(),

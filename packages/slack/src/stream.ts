@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Actor, MessageRef } from '@reply/sink'
 import { type AppendStream, type EditOptions, PortError, type StreamPiece } from '@reply/sink/channel'
-import type { Task, TypingOptions } from '@reply/sink/internal'
+import { type ChatPace, callHeedingLimits, type Task, type TypingOptions } from '@reply/sink/internal'
 import {
   type Call,
   errorCodeOf,
@@ -173,6 +173,7 @@ interface StatusTarget {
   readonly channelId: string
   readonly threadTs: string
   readonly features: Features
+  readonly pace: ChatPace
   readonly clock: Clock
 }
 
@@ -198,10 +199,13 @@ const statusLength = 100
  * status text.
  */
 export function createStatus(options: StatusTarget): Status {
-  const { call, channelId: channel_id, threadTs: thread_ts, features, clock } = options
+  const { call, channelId: channel_id, threadTs: thread_ts, features, pace, clock } = options
   let isOn = false
+  /** What Slack shows as the session status. Undefined while a call is in flight, and after a failed one. */
+  let isShownOn: boolean | undefined = false
   let revision = 0
   let lastSend = Promise.resolve()
+  let stopRetry = (): void => {}
   return {
     set,
     get isOn() {
@@ -222,47 +226,57 @@ export function createStatus(options: StatusTarget): Status {
     lastSend = lastSend.then(async () => {
       if (isNew) await sendSession(signal)
       if (turn < revision) return
-      await sendIfSupported(
-        'statuses',
-        { status: on ? clipWellFormed(disableMentions(doing ?? 'is working…'), statusLength) : '' },
-        signal,
-      )
+      await sendText(on ? clipWellFormed(disableMentions(doing ?? 'is working…'), statusLength) : '', signal)
     })
     await lastSend
   }
 
   /**
-   * Sends the current state of the session. Sends the end again after a rate limit, because a missed one would leave the
-   * session shown as processing for an hour.
+   * Sends the current session status unless it is shown. Sends it later if the budget is used up: at its end without fail, because
+   * a session stays shown as processing for an hour. So starts leave half of the budget to ends. Ignores other failures.
    */
   async function sendSession(signal?: AbortSignal): Promise<void> {
-    const waitMs = await sendIfSupported('sessions', { status: isOn ? 'processing' : 'active' }, signal)
-    if (waitMs !== undefined && !isOn) clock.after(waitMs, () => void sendSession())
+    stopRetry()
+    if (!features.sessions.isSupported || isShownOn === isOn) return
+    const waitMs = pace.readyAt(isOn ? 'status' : 'ask', 'session') - clock.now()
+    if (waitMs > 0) return sendSessionAfter(waitMs)
+    const on = isOn
+    isShownOn = undefined
+    const endCall = pace.startAside('session')
+    try {
+      const fields = { channel_id, thread_ts, status: on ? 'processing' : 'active' }
+      await callHeedingLimits(
+        pace,
+        async () => await call('agents.sessions.setStatus', fields, { verb: 'status', signal }),
+        'session',
+      )
+      isShownOn = on
+    } catch (error) {
+      if (isMissingFeature(errorCodeOf(error))) features.sessions.isSupported = false
+      if (error instanceof PortError && error.retryAfterMs !== undefined) sendSessionAfter(error.retryAfterMs)
+    } finally {
+      endCall()
+    }
   }
 
-  /**
-   * Sends a status, unless the feature is missing or rate-limited. Ignores failures. Returns how long to wait, in ms, if the
-   * call was skipped or refused for its rate.
-   */
-  async function sendIfSupported(
-    feature: 'sessions' | 'statuses',
-    fields: SlackFields,
-    signal?: AbortSignal,
-  ): Promise<number | undefined> {
-    const known = features[feature]
-    if (!known.isSupported) return undefined
-    const waitMs = known.limitedUntil - clock.now()
-    if (waitMs > 0) return waitMs
+  /** Sends the session status after that time, and after all earlier calls. */
+  function sendSessionAfter(waitMs: number): void {
+    stopRetry = clock.after(waitMs, () => {
+      lastSend = lastSend.then(async () => await sendSession())
+    })
+  }
+
+  /** Sends the status text, unless the workspace has none or Slack has requested a pause. Ignores failures. */
+  async function sendText(status: string, signal: AbortSignal | undefined): Promise<void> {
+    const { statuses } = features
+    if (!statuses.isSupported || statuses.limitedUntil > clock.now()) return
     try {
-      await call(methods[feature], { channel_id, thread_ts, ...fields }, { verb: 'status', signal })
+      const fields = { channel_id, thread_ts, status }
+      await call('assistant.threads.setStatus', fields, { verb: 'status', signal })
     } catch (error) {
-      if (isMissingFeature(errorCodeOf(error))) known.isSupported = false
-      if (!(error instanceof PortError) || error.retryAfterMs === undefined) return undefined
-      known.limitedUntil = clock.now() + error.retryAfterMs
-      return error.retryAfterMs
+      if (isMissingFeature(errorCodeOf(error))) statuses.isSupported = false
+      if (error instanceof PortError && error.retryAfterMs !== undefined)
+        statuses.limitedUntil = clock.now() + error.retryAfterMs
     }
-    return undefined
   }
 }
-
-const methods = { sessions: 'agents.sessions.setStatus', statuses: 'assistant.threads.setStatus' } as const

@@ -132,11 +132,29 @@ describe('the status', () => {
 
   test('ends even if the call before is slower', async () => {
     const { slack, port, root, clock } = await open({ faults: [{ type: 'delay', delayMs: 500, method: /Status$/ }] })
-    const statuses = [port.typing?.(true, editing), port.typing?.(false, editing)]
+    const begun = port.typing?.(true, editing)
     await until(() => slack.calls.some(({ fault }) => fault === 'delay') && clock.pending > 1)
+    const ended = port.typing?.(false, editing)
     await clock.advance(500)
-    await Promise.all(statuses)
+    await Promise.all([begun, ended])
     expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
+  })
+
+  test('is shown and ended in 120 threads at once without a rate limit: some begin later, and each ends', async () => {
+    const { slack, api, clock } = await open()
+    const threads = Array.from({ length: 120 }, (_, index) => `${1_700_000_000 + index}.000100`)
+    const ports = threads.map((threadTs) => createSlackPort({ api, clock, channelId: 'C1', threadTs, recipient }))
+    const sessions = (state: string): number => threads.filter((one) => slack.session('C1', one) === state).length
+    for (const port of ports) await port.typing?.(true, editing)
+    expect(sessions('processing')).toBe(49)
+    for (let minute = 0; minute < 2; minute++) {
+      await clock.advance(61_000)
+      await until(() => sessions('processing') === Math.min(120, 49 * (minute + 2)))
+    }
+    for (const port of ports) await port.typing?.(false, editing)
+    for (let minute = 0; minute < 2; minute++) await clock.advance(61_000)
+    await until(() => sessions('active') === 120)
+    expect(slack.calls.filter(({ status }) => status === 429)).toEqual([])
   })
 
   test('mentions no one', async () => {
@@ -277,7 +295,16 @@ test("the budgets stay below Slack's limits", () => {
     (calls * 60_000) / perMs
   expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
   expect(perClient && perMinute(perClient)).toBeLessThan(200)
-  const tiers = { edit: 50, remove: 50, 'look-up': 50, open: 20, append: 100, close: 20, react: 20 } as const
+  const tiers = {
+    edit: 50,
+    remove: 50,
+    'look-up': 50,
+    open: 20,
+    append: 100,
+    close: 20,
+    react: 20,
+    session: 100,
+  } as const
   for (const [kind, budget] of Object.entries(perKind))
     expect(perMinute(budget)).toBeLessThan(tiers[kind as keyof typeof tiers])
   expect(Object.keys(perKind)).toEqual(Object.keys(tiers))

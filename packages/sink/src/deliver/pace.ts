@@ -84,6 +84,11 @@ export interface ChatPace {
    * count in this place and, if `Limits.countsTyping`, within the client's budget. It has the priority of a status.
    */
   typingReadyAt(): number
+  /**
+   * Starts a call that needs no turn in its chat, and returns the function to call when it ends. It counts like others of its
+   * kind. Wait for `readyAt` before.
+   */
+  startAside(kind: CallKind): () => void
   /** Starts to send a typing notice, and returns the function to call when the call ends. Other calls needn't have ended. */
   startTyping(): () => void
   /** Returns true for this process's first call with the topic in this chat. For texts that a chat shows only once. */
@@ -225,9 +230,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         return (hasPosted = false) => {
           calls.isBusy = false
           for (const one of both) one.inFlight -= 1
-          // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
-          const made = { at: clock.now(), by }
-          for (const counted of budgetsFor(kind)) if (counted.budget !== limits.burst) recordCall(counted, made)
+          recordCalls(kind)
           callFreeListeners(calls)
           if (hasPosted) callPostListeners(calls, place.thread)
         }
@@ -256,6 +259,14 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const counted = { calls: client, budget: perClient }
         return Math.max(readyAt, lookAt({ counted, at: nextFreeAt(counted, request) }))
       },
+      startAside: (kind) => {
+        const both = bothOf(kind)
+        for (const one of both) one.inFlight += 1
+        return () => {
+          for (const one of both) one.inFlight -= 1
+          recordCalls(kind)
+        }
+      },
       startTyping: () => {
         const { noticesCountUntil } = callsHere()
         const now = clock.now()
@@ -276,6 +287,12 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         reported.set(key, true)
         return isFirst
       },
+    }
+
+    /** Records a call at its end: the platform counts its arrival, which is later than its start. */
+    function recordCalls(kind: CallKind): void {
+      const made = { at: clock.now(), by }
+      for (const counted of budgetsFor(kind)) if (counted.budget !== limits.burst) recordCall(counted, made)
     }
 
     /** Returns when the platform's pauses of the chat and the client end, in ms since the epoch. */

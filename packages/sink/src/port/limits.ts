@@ -69,11 +69,23 @@ export interface Budget {
 }
 
 /** The kinds of calls that a platform may count separately. */
-export const callKinds = ['post', 'edit', 'remove', 'look-up', 'preview', 'open', 'append', 'close', 'react'] as const
+export const callKinds = [
+  'post',
+  'edit',
+  'remove',
+  'look-up',
+  'preview',
+  'open',
+  'append',
+  'close',
+  'react',
+  'session',
+] as const
 
 /**
  * The kind of a call, by the method of `ChannelPort`. `post` includes `upload`. `preview` is a preview's `write`. `open`,
- * `append` and `close` are those of a stream.
+ * `append` and `close` are those of a stream. `session` tells the platform whether the agent works, if that is not the typing
+ * notice itself. The port makes such calls, and paces them.
  */
 export type CallKind = (typeof callKinds)[number]
 

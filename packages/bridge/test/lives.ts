@@ -8,6 +8,7 @@ import type { BridgeConfig } from '../src/config/schema.ts'
 import { allShards, shardLeasePrefix } from '../src/state/shard-of.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
+import { createPhone, type Phone } from './phone.ts'
 import { telegramOn } from './platforms.ts'
 import { keyWithoutShard } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
@@ -29,6 +30,8 @@ export const processFaults = {
 } as const
 /** How long it takes at most until another member has all shards of one that is suspended, in ms. */
 const takeoverMs = 6000
+/** After how long people are away, in ms. */
+export const awayMs = 10_000
 
 export type Fault = (typeof storeFaults)[keyof typeof storeFaults] | (typeof processFaults)[keyof typeof processFaults]
 
@@ -42,6 +45,10 @@ export interface World {
   /** The prompts that the agent got. */
   readonly heard: readonly string[]
   readonly errors: readonly Error[]
+  /** The phone of people who have `notify: ['phone']`. */
+  readonly phone: Phone
+  /** How many calls without a result bridges counted, by the id of the notice. */
+  readonly doubts: ReadonlyMap<string, number>
   readonly wake: () => Job
   /** The newest bridge. */
   bridge(): Bridge
@@ -82,6 +89,8 @@ export interface LifeOptions {
   readonly routes?: object
   readonly people?: object
   readonly mirrors?: readonly (readonly string[])[]
+  /** How voice notes become text. Default: not at all. */
+  readonly transcribe?: object
   /** Whether reading that queue fails because of a defect in the bridge. */
   readonly hasDefect?: (queue: string) => boolean
   /** Changes the connection to the agent. */
@@ -100,10 +109,20 @@ export async function startWorld(options: {
   const clock = createHandClock()
   const memory = createStoreMemory()
   const { isShared = false } = options
-  const store = createMemoryStore({ memory, clock, mostMembers: isShared ? undefined : 1 })
+  const plainStore = createMemoryStore({ memory, clock, mostMembers: isShared ? undefined : 1 })
+  const store: Store = {
+    ...plainStore,
+    commit: async (...given) => {
+      const result = await plainStore.commit(...given)
+      if (result.type === 'done') given[0].forEach(countDoubt)
+      return result
+    },
+  }
   const commits = new Map<string, Made>()
   const errors: Error[] = []
   const wrongs: string[] = []
+  const phone = createPhone()
+  const doubts = new Map<string, number>()
   const chats = [
     { id: 1, type: 'private', title: 'Ann' },
     { id: 2, type: 'private', title: 'Bob' },
@@ -132,6 +151,7 @@ export async function startWorld(options: {
   }
   return {
     ...{ telegram, clock, memory, commits, heard: agent.heard, errors, wake: agent.wake, wrongs, loses: agent.loses },
+    ...{ phone, doubts },
     bridge: () => newest.bridge,
     isOver: () => hasHappened && isUsable(),
     isUsable,
@@ -145,6 +165,13 @@ export async function startWorld(options: {
       lifeOptions = { ...lifeOptions, people }
       for (const { bridge } of [newest, ...overtaken]) bridge.setPeople(people)
     },
+  }
+
+  /** Remembers how many calls a stored notice counts as without a result. */
+  function countDoubt(write: Write): void {
+    if (!('key' in write && 'value' in write && write.key.startsWith('notice/')) || !write.value) return
+    const { id, doubtful } = JSON.parse(write.value)
+    doubts.set(id, doubtful)
   }
 
   function isUsable(): boolean {
@@ -239,7 +266,10 @@ export async function startWorld(options: {
     const bridge: Bridge = createBridge({
       config: parseConfig({
         servers: { [lifeOptions.server ?? 'home']: { url: 'http://127.0.0.1:1', trustPrompt: true } },
-        channels: { telegram: { ...platform.entry, apiRoot: `${telegram.url}${root}` } },
+        channels: {
+          telegram: { ...platform.entry, apiRoot: `${telegram.url}${root}` },
+          phone: { type: 'phone', awayMs },
+        },
         people: lifeOptions.people ?? {
           ann: { ids: ids.ann, may: ['prompt', 'approve', 'admin'] },
           bob: { ids: ids.bob, may: ['prompt'] },
@@ -247,12 +277,13 @@ export async function startWorld(options: {
         router: { messagesPerMinute: 1000, ...lifeOptions.router },
         routes: lifeOptions.routes ?? {},
         mirrors: lifeOptions.mirrors ?? [],
+        ...(lifeOptions.transcribe && { transcribe: lifeOptions.transcribe }),
       }),
       clock: own,
       store: ownStore(),
       connectTo: () => (lifeOptions.changed ?? ((client) => client))(agent.connectTo(untilAlive)),
       secret: () => '42:secret',
-      load: async () => platform.channel,
+      load: async (type) => (type === 'phone' ? phone.channelOf(untilAlive) : platform.channel),
       onError: (error) => errors.push(error),
       observers: [
         (event) => {
@@ -429,6 +460,10 @@ function detailOf(prefix: string, type: Write['type'], value: string): string {
   if (prefix === 'backlog' || prefix === 'inbox' || prefix === 'prompts') {
     const { left, isAnswer, tries } = JSON.parse(value)
     return [left, isAnswer && 'as an answer', tries > 0 && 'tried'].filter(Boolean).join(' ')
+  }
+  if (prefix === 'notice') {
+    const { isBegun, doubtful } = JSON.parse(value)
+    return [isBegun && 'begun', doubtful > 0 && 'in doubt'].filter(Boolean).join(' ')
   }
   if (prefix === 'allowed') return JSON.parse(value).isConfirmed ? 'confirmed' : 'pending'
   if (prefix === 'ledger')

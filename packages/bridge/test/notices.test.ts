@@ -1,53 +1,26 @@
 import type { LocalRun } from '@reply/core/source'
-import { type Notice, type NoticeChannel, noticeFields, PortError } from '@reply/sink/channel'
+import { PortError } from '@reply/sink/channel'
 import { createHandClock } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
-import * as z from 'zod'
 import type { BridgeEvent } from '../src/events/event.ts'
+import { type Store, StoreError, type Write } from '../src/store/store.ts'
+import type { StartChats } from './chats.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
-
-/** Ann's phone: what rang, and what its server answers to the next calls. */
-interface Phone {
-  readonly channel: NoticeChannel
-  readonly rang: Notice[]
-  /** Each call takes the first: `lost` rings without an answer, `silent` never answers, and an error is the answer. */
-  readonly faults: ('lost' | 'silent' | PortError)[]
-  calls: number
-}
+import { createPhone, type Phone } from './phone.ts'
 
 let open: HandDriven
 let events: BridgeEvent[]
 let runs: Map<string, LocalRun>
 afterEach(async () => await open.chats.close())
 
-function phoneOf(): Phone {
-  const phone: Phone = {
-    rang: [],
-    faults: [],
-    calls: 0,
-    channel: {
-      isNoticeChannel: true,
-      type: 'phone',
-      schema: z.strictObject({ type: z.literal('phone'), ...noticeFields }),
-      check: async () => ({ account: 'a phone' }),
-      create: async () => ({
-        send: async (notice, signal) => {
-          phone.calls += 1
-          const fault = phone.faults.shift()
-          if (fault instanceof PortError) throw fault
-          if (fault === 'silent') await new Promise((_, reject) => signal?.addEventListener('abort', reject))
-          phone.rang.push(notice)
-          if (fault === 'lost') throw new PortError('ambiguous', 'no answer')
-        },
-      }),
-    },
-  }
-  return phone
-}
-
 /** Ann may do all and has a phone, Bob may prompt. Prompts that begin with "hold" end when the test says so. */
-async function opened(phone: Phone, entry: object = {}, notify: object = { notify: ['phone'] }) {
+async function opened(
+  phone: Phone,
+  entry: object = {},
+  notify: object = { notify: ['phone'] },
+  changed: Pick<StartChats, 'storeOf'> = {},
+) {
   events = []
   runs = new Map()
   const options = {
@@ -59,6 +32,7 @@ async function opened(phone: Phone, entry: object = {}, notify: object = { notif
       bob: { ids: ['telegram:2'], may: ['prompt'] },
     },
     observers: [(event: BridgeEvent) => void events.push(event)],
+    ...changed,
   }
   open = await startHandDriven((run, text) => {
     if (text.startsWith('hold')) return void runs.set(text, run)
@@ -96,7 +70,7 @@ async function longRun({ telegram, passes }: HandDriven, text = 'hold', chat = 1
 }
 
 test('a run that ends while its author is away rings once, with outcome, time and id and no text', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   answer(await longRun(stage), 'The secret plan.')
   await stage.passes(() => results().length > 0)
@@ -113,7 +87,7 @@ test('a run that ends while its author is away rings once, with outcome, time an
 })
 
 test('a person who just wrote is not rung', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   const run = await longRun(stage)
   stage.telegram.say(1, '/status')
@@ -125,7 +99,7 @@ test('a person who just wrote is not rung', async () => {
 })
 
 test('a person who does not have the channel, and a person of another run, are not rung', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   answer(await longRun(stage, 'hold of Bob', 2), 'Done.')
   await stage.passes(() => stage.said(2).some((text) => text.includes('Done.')))
@@ -134,7 +108,7 @@ test('a person who does not have the channel, and a person of another run, are n
 })
 
 test('a summary has the beginning of the answer', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone, { content: 'summary' })
   answer(await longRun(stage), `The\nplan ${'x'.repeat(400)}`)
   await stage.passes(() => phone.rang.length > 0)
@@ -144,7 +118,7 @@ test('a summary has the beginning of the answer', async () => {
 })
 
 test('a failed run rings as that', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone, { on: ['failure'] })
   const run = await longRun(stage)
   run.end({ type: 'failed', error: { name: 'Out', message: 'No more money.', raw: undefined } })
@@ -168,7 +142,7 @@ function askFor(run: LocalRun): unknown[] {
 }
 
 test('a request that waits rings once, without its text and without an action', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   stage.telegram.say(1, 'hold')
   await stage.passes(() => runs.has('hold'))
@@ -185,7 +159,7 @@ test('a request that waits rings once, without its text and without an action', 
 })
 
 test('a request that is answered in time does not ring', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   stage.telegram.say(1, 'hold')
   await stage.passes(() => runs.has('hold'))
@@ -205,7 +179,7 @@ test.each([
   ['unreachable', new PortError('unreachable', 'no network'), 0],
   ['lost', 'lost', 1],
 ] as const)('a notice whose call is %s is sent again', async (_, fault, doubtful) => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   phone.faults.push(fault)
   answer(await longRun(stage), 'Done.')
@@ -218,8 +192,72 @@ test.each([
   expect(phone.calls).toBe(2)
 })
 
+/** A store that can't tell when people last acted while `isFailing`. */
+function failingStore() {
+  const commits: (readonly Write[])[] = []
+  const made = { isFailing: false, commits, storeOf }
+  return made
+
+  function storeOf(store: Store): Store {
+    return {
+      ...store,
+      list: async (prefix) => {
+        if (made.isFailing && prefix.startsWith('acted/')) throw new StoreError('failed', 'The disk is full.')
+        return await store.list(prefix)
+      },
+      commit: async (...given) => {
+        commits.push(given[0])
+        return await store.commit(...given)
+      },
+    }
+  }
+}
+
+test('a run that ends while the store fails rings once the store works again', async () => {
+  const phone = createPhone()
+  const store = failingStore()
+  const stage = await opened(phone, {}, undefined, store)
+  const run = await longRun(stage)
+  store.isFailing = true
+  answer(run, 'Done.')
+  await wait(10_000)
+  expect(results()).toEqual([])
+  store.isFailing = false
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([sent])
+})
+
+test('a request that waits while the store fails rings once the store works again', async () => {
+  const phone = createPhone()
+  const store = failingStore()
+  const stage = await opened(phone, {}, undefined, store)
+  stage.telegram.say(1, 'hold')
+  await stage.passes(() => runs.has('hold'))
+  const run = runs.get('hold')
+  if (run) askFor(run)
+  store.isFailing = true
+  await wait(70_000)
+  expect(phone.calls).toBe(0)
+  store.isFailing = false
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([{ ...sent, kind: 'ask' }])
+})
+
+test('a bridge that stops while the store fails does not store that a run ended without its notice', async () => {
+  const store = failingStore()
+  const stage = await opened(createPhone(), {}, undefined, store)
+  const run = await longRun(stage)
+  store.isFailing = true
+  answer(run, 'Done.')
+  await stage.passes(() => stage.said(1).some((text) => text.includes('Done.')))
+  await wait(10_000)
+  store.commits.length = 0
+  await stage.stop()
+  expect(JSON.stringify(store.commits)).not.toMatch(/finishedAt/)
+})
+
 test('a notice that is not confirmed twice is given up, and the operator is told', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   phone.faults.push('lost', 'lost')
   answer(await longRun(stage), 'Done.')
@@ -232,7 +270,7 @@ test('a notice that is not confirmed twice is given up, and the operator is told
 })
 
 test('a notice that is refused is not sent again, and the chat knows nothing of it', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   phone.faults.push(new PortError('refused', 'forbidden'))
   answer(await longRun(stage), 'Done.')
@@ -244,7 +282,7 @@ test('a notice that is refused is not sent again, and the chat knows nothing of 
 })
 
 test('a notice that can’t be sent for an hour is given up, and the answer does not wait for it', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   for (let nth = 0; nth < 200; nth++) phone.faults.push(new PortError('unreachable', 'no network'))
   answer(await longRun(stage), 'Done.')
@@ -256,7 +294,7 @@ test('a notice that can’t be sent for an hour is given up, and the answer does
 })
 
 test('a notice that a process began is counted as in doubt by the next one, and sent once more', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   phone.faults.push('silent')
   answer(await longRun(stage), 'Done.')
@@ -270,7 +308,7 @@ test('a notice that a process began is counted as in doubt by the next one, and 
 })
 
 test('a notice that waits at a stop is sent by the next process, once', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   phone.faults.push(new PortError('rate-limited', 'slow down', { retryAfterMs: 600_000 }))
   answer(await longRun(stage), 'Done.')
@@ -286,7 +324,7 @@ test.each([
   ['a group', -1_001_000_001_234, 'https://t.me/c/1000001234/'],
   ['a private chat, which Telegram has no link to', 1, undefined],
 ])('the notice of a run in %s links to its message', async (_, chat, begin) => {
-  const phone = phoneOf()
+  const phone = createPhone()
   const stage = await opened(phone)
   stage.telegram.say(chat, chat < 0 ? '@fake_bot hold' : 'hold', { from: { id: 1, name: 'Ann' } })
   await stage.passes(() => runs.has('hold'))
@@ -299,7 +337,7 @@ test.each([
 })
 
 test('a bridge does not start if notices are to go to a channel with chats', async () => {
-  const phone = phoneOf()
+  const phone = createPhone()
   await expect(opened(phone, {}, { notify: ['telegram'] })).rejects.toThrow(
     'people.ann.notify.0: "telegram" has chats. Name a channel that only notifies.',
   )

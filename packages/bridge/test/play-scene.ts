@@ -75,6 +75,7 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
     answers,
     popups,
     mayBeSilent,
+    isEnded: fault?.type === 'dies' || fault?.type === 'fenced',
     insist,
     prompt,
     begin,
@@ -97,6 +98,10 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
       ...world.wrongs,
       ...twice(world.heard, false).map((text) => `The agent got "${text}" twice.`),
       ...[1, 2, 3, -5].flatMap((chat) => twice(world.said(chat)).map((text) => `Chat ${chat} has "${text}" twice.`)),
+      ...rangTooOften(),
+      ...[1, 2, 3, -5].flatMap((chat) =>
+        isSaid(chat, /\bphone\b|\bnotices?\b/i) ? [`Chat ${chat} was told of a notice.`] : [],
+      ),
     ]
     if (problems.length > 0)
       throw new Error(
@@ -118,6 +123,15 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
     if (!mayRepeat() || !isShown || copies.length !== 1) return copies
     repeated.add(copies[0] ?? '')
     return []
+  }
+
+  /** Returns the notices that rang again although no call was in doubt. */
+  function rangTooOften(): readonly string[] {
+    const { rang } = world.phone
+    return rang.flatMap(({ id, text }, index) => {
+      const again = rang.slice(0, index).filter((one) => one.id === id).length
+      return again > (world.doubts.get(id) ?? 0) ? [`The phone rang ${again + 1} times with "${text}".`] : []
+    })
   }
 
   function act(job: Job): void {
@@ -265,7 +279,7 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
       const open = [...values].filter(([key, { value }]) =>
         key.startsWith('execution/')
           ? !['done'].includes(JSON.parse(value).phase)
-          : /^(failed|alone|late|unknown)/.test(key),
+          : /^(failed|alone|late|unknown|notice)/.test(key),
       )
       const keys = [...open.map(([key]) => key), ...queues.keys()]
       return keys.filter((key) => !stays.some((prefix) => keyWithoutShard(key).startsWith(prefix)))

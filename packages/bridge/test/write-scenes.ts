@@ -2,7 +2,7 @@ import { type Client, ReplyError } from '@reply/core'
 import type { SavedRule } from '@reply/core/source'
 import type { StoreMemory } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
-import type { LifeOptions, World } from './lives.ts'
+import { awayMs, type LifeOptions, type World } from './lives.ts'
 import { keyOfChat, keyWithoutShard, telegramChat } from './shard-rows.ts'
 import type { Job } from './surviving-agent.ts'
 
@@ -27,6 +27,8 @@ export interface Stage extends World {
   readonly answers: unknown[]
   /** Whether what is said next is lost with the process. */
   readonly mayBeSilent: boolean
+  /** Whether a process ends or is overtaken in the scene. */
+  readonly isEnded: boolean
   /** Acts, and again if the person is told to, until it is so. */
   insist(chat: number, what: string, act: () => void, isSo: () => boolean): Promise<void>
   /** Writes a prompt, and resolves when it is answered. */
@@ -86,6 +88,37 @@ const clientWith =
   (client: Client): Client => ({ ...client, ...change })
 const inState = ({ memory }: Stage, prefix: string): number =>
   [...memory.values.keys(), ...memory.queues.keys()].filter((key) => keyWithoutShard(key).startsWith(prefix)).length
+
+const rings = ({ phone }: Stage, kind: string): number => phone.rang.filter((one) => one.kind === kind).length
+/** A voice note that its transcriber reads as text. */
+const speak = ({ telegram }: Stage, chat: number, text: string): void => {
+  const bytes = new TextEncoder().encode(text)
+  telegram.say(chat, '', { file: { kind: 'document', bytes, mime: 'audio/mpeg', name: 'spoken.mp3' } })
+}
+/** People who have a phone. */
+const withPhone: LifeOptions['people'] = {
+  ann: { ids: ['telegram:1'], may: ['prompt', 'approve', 'admin'], notify: ['phone'] },
+  bob: { ids: ['telegram:2'], may: ['prompt'], notify: ['phone'] },
+}
+
+/** Answers the question in a chat, as the `nth` answer of the scene. */
+async function answerColour(stage: Stage, chat: number, nth: number): Promise<void> {
+  await stage.passes('it is shown', () => stage.isSaid(chat, /Which colour/))
+  const isQueued = (): boolean => stage.isSaid(chat, /^Queued, number 1/)
+  const answer = async (isDone: () => boolean): Promise<void> =>
+    await stage.insist(
+      chat,
+      'it is answered',
+      () => stage.answers.length < nth && stage.telegram.say(chat, 'Blue'),
+      isDone,
+    )
+  await answer(() => stage.answers.length === nth || isQueued())
+  // It was written before the question was posted again, whose first post is in doubt. The person is told, and says it again.
+  if (isQueued()) {
+    await stage.tell(chat, '/queue drop 1', /^Removed number 1/)
+    await answer(() => stage.answers.length === nth)
+  }
+}
 
 /** Each makes a commit that none before it makes. `lost-answers.full.ts` fails if the sources have one that no scene makes. */
 export const scenes: Readonly<Record<string, Scene>> = {
@@ -266,21 +299,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   'an ask': {
     play: async (stage) => {
       await stage.begin(1, 'ask colour')
-      await stage.passes('it is shown', () => stage.isSaid(1, /Which colour/))
-      const isQueued = (): boolean => stage.isSaid(1, /^Queued, number 1/)
-      const answer = async (isDone: () => boolean): Promise<void> =>
-        await stage.insist(
-          1,
-          'it is answered',
-          () => stage.answers.length === 0 && stage.telegram.say(1, 'Blue'),
-          isDone,
-        )
-      await answer(() => stage.answers.length === 1 || isQueued())
-      // It was written before the question was posted again, whose first post is in doubt. The person is told, and says it again.
-      if (isQueued()) {
-        await stage.tell(1, '/queue drop 1', /^Removed number 1/)
-        await answer(() => stage.answers.length === 1)
-      }
+      await answerColour(stage, 1, 1)
       await stage.passes('it ends', () => stage.isSaid(1, /You said: ask colour/))
       if (stage.heard.includes('Blue')) throw new Error('The answer became a prompt.')
     },
@@ -762,6 +781,76 @@ export const scenes: Readonly<Record<string, Scene>> = {
         Boolean(memory.values.get(inChat(2, 'failed/delivery/telegram/2//second'))?.value.includes('"isUntold":true')),
       )
       await tell(2, '/resend', /Long ago/)
+    },
+  },
+
+  'a run that ends while its author is away': {
+    life: { people: withPhone },
+    play: async (stage) => {
+      const { begin, passes, clock, phone } = stage
+      const job = await begin(1, 'hold one')
+      // What they did may be stored late, and then counts from there.
+      const until = clock.now() + awayMs + 3000
+      await passes('the person is away', () => clock.now() > until && stage.isUsable())
+      phone.faults.push('lost')
+      job.end()
+      await passes('the phone rings', () => rings(stage, 'final') > 0)
+      await passes('it is known whether it rang', () => inState(stage, 'notice/') === 0)
+      await passes('the chat has the answer', () => stage.isSaid(1, /You said: hold one/))
+    },
+  },
+
+  'asks that wait while people are away': {
+    life: { people: withPhone },
+    play: async (stage) => {
+      const { begin, passes, phone } = stage
+      await begin(1, 'ask colour')
+      await passes('the phone rings', () => rings(stage, 'ask') > 0)
+      await answerColour(stage, 1, 1)
+      phone.isOff = true
+      await begin(2, 'ask again')
+      // The answer of the first one may have waited until its author was away, and that notice waits, too.
+      const isWaiting = (): boolean =>
+        [...stage.memory.values].some(
+          ([key, { value }]) => key.startsWith('notice/') && value.includes('que_ask again'),
+        )
+      await passes('a notice waits', isWaiting)
+      await answerColour(stage, 2, 2)
+      // If a process ends before it withdraws the notice, the next one sends it: that ring is one too many, and none is lost.
+      await passes('it is withdrawn', () => stage.isEnded || !isWaiting())
+      phone.isOff = false
+      for (const [chat, text] of [
+        [1, 'ask colour'],
+        [2, 'ask again'],
+      ] as const)
+        await passes('it ends', () => stage.isSaid(chat, new RegExp(says(text))))
+      const asks = new Set(phone.rang.flatMap(({ kind, id }) => (kind === 'ask' ? [id] : [])))
+      if (asks.size > 1 && !stage.isEnded) throw new Error('The phone rang for an ask that had been answered.')
+    },
+  },
+
+  'voice notes': {
+    life: { transcribe: { command: ['/bin/cat', '{file}'], convert: false } },
+    play: async (stage) => {
+      const { insist, passes, telegram, memory, heard, said } = stage
+      await insist(
+        1,
+        'it is heard',
+        () => speak(stage, 1, 'spoken'),
+        () => heard.includes('spoken'),
+      )
+      await passes('it is answered', () => said(1).includes(says('spoken')))
+      // It is being transcribed until it is stopped. Each process that has the chat asks for it again.
+      telegram.inject({ type: 'stall', method: 'getFile', times: 9 })
+      const isQueued = (): boolean => memory.queues.has(inChat(2, 'prompts/telegram/2/'))
+      await insist(2, 'it is queued', () => speak(stage, 2, 'another'), isQueued)
+      await insist(
+        2,
+        'it is stopped',
+        () => telegram.say(2, '/stop'),
+        () => !isQueued() && stage.isSaid(2, /^Stopped|Nothing is running|may or may not have run/),
+      )
+      if (heard.includes('another')) throw new Error('It ran.')
     },
   },
 }

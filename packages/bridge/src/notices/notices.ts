@@ -3,12 +3,12 @@ import { type Ask, pendingAsks, type Reply, type ReplyObserver } from '@reply/co
 import type { SteadyClock } from '@reply/core/source'
 import type { NoticeKind } from '@reply/sink/channel'
 import type { Channels } from '../chats/channels.ts'
-import { isTakenOver, toError } from '../error.ts'
+import { isOfEnd, isTakenOver, toError } from '../error.ts'
 import type { Notified, People } from '../people/people.ts'
 import type { StoredNotice } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import type { State } from '../state/state.ts'
-import type { Write } from '../store/store.ts'
+import { StoreError, type Write } from '../store/store.ts'
 import { createTimers } from '../timers.ts'
 import type { Activity } from './activity.ts'
 import { askTexts, endTexts, type NoticeTexts } from './notice-texts.ts'
@@ -21,7 +21,8 @@ import { createOutbox, type NoticeTarget } from './outbox.ts'
 export interface Notices {
   /**
    * Returns the writes that store the notices of a run that just ended, for the same commit. Call `send` after it. Empty if its
-   * author is there. Never rejects.
+   * author is there. Retries while the store fails, and rejects when the bridge stops meanwhile: the next process then ends the
+   * run.
    */
   writesAtEnd(execution: Execution, reply: Reply | undefined): Promise<readonly Write[]>
   /** Returns an observer that stores and sends the notices of a run's asks. */
@@ -79,8 +80,10 @@ export function createNotices(options: {
       }
       return writes
     } catch (error) {
-      // The run must end also without its notice.
-      if (!isTakenOver(error)) onError(toError(error))
+      // Otherwise the end would be stored without its notice.
+      if (error instanceof StoreError || isOfEnd(error)) throw error
+      // The run must end also if the bridge has a defect here.
+      onError(toError(error))
       return []
     }
   }
@@ -143,9 +146,12 @@ export function createNotices(options: {
     }
   }
 
-  /** Returns how much longer a person must not act to count as away, in ms. At most 0 if they are away. */
+  /**
+   * Returns how much longer a person must not act to count as away, in ms. At most 0 if they are away. Retries while the store
+   * fails, because the notice would otherwise be lost.
+   */
   async function waitMs({ person }: Notified, target: NoticeTarget): Promise<number> {
-    return awayMsOf(target) - (await activity.agoMs(person.name))
+    return awayMsOf(target) - (await state.withRetries(() => activity.agoMs(person.name)))
   }
 
   /** Returns a notice about a run, with a link to its chat if the platform has one. */

@@ -448,11 +448,13 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     change: Partial<Execution>,
     more: Parameters<typeof state.commit>[0] = [],
   ): Promise<void> {
+    const ended = { ...execution, ...change }
+    const isEnd = execution.status === 'running' && ended.status !== 'running'
+    const isOwn = !ended.isSteer && !isShownElsewhere
+    // Until then the run counts as running: a bridge that stops meanwhile stores it as it is here.
+    const told = isEnd && isOwn ? await notices.writesAtEnd(ended, stream?.reply) : []
     const before = execution
     execution = { ...execution, ...change }
-    const isEnd = before.status === 'running' && execution.status !== 'running'
-    const isOwn = !execution.isSteer && !isShownElsewhere
-    const told = isEnd && isOwn ? await notices.writesAtEnd(execution, stream?.reply) : []
     const writes = [registry.writeExecution(execution), ...more, ...told]
     await state.withRetries(() => state.commit(writes))
     if (told.length > 0) void notices.send()

@@ -41,7 +41,7 @@ export default defineConfig({
     // To load the modules anew for each file takes as long as all tests.
     isolate: false,
     // More than the two cores that there may be: many tests wait for a real server, which leaves them to others.
-    maxWorkers: kind === 'full' ? 4 : 3,
+    maxWorkers: 4,
     experimental: { fsModuleCache: true },
     // Only what hangs meets these: no test measures time, and a busy machine takes many times as long as a calm one.
     testTimeout: 120_000,

@@ -15,6 +15,7 @@ const functions = [
   'apply_write',
   'commit_batch',
   'is_valid_until',
+  'is_frozen_at',
   'refusal_of',
   'wanted_leases',
   'leases_to_take',

@@ -10,7 +10,7 @@ import { claude } from '../../src/claude.ts'
 import { receivedBy, writeReplayProgram } from './replay-program.ts'
 import { picture } from './scenes.ts'
 
-test('a photo from a chat reaches Claude Code as a picture, and a sound is refused with the reason', async () => {
+test('a photo from a chat reaches Claude Code as a picture, and an archive is refused with the reason', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'reply-photo-'))
   const command = join(folder, 'claude-code')
   writeReplayProgram(command, '2.1.332/files')
@@ -36,12 +36,12 @@ test('a photo from a chat reaches Claude Code as a picture, and a sound is refus
       { type: 'text', text: 'Look at this.' },
       { type: 'image', source },
     ])
-    telegram.say(1, 'Listen.', {
-      file: { kind: 'audio', bytes: new Uint8Array([0xff]), name: 'a.mp3', mime: 'audio/mpeg' },
+    telegram.say(1, 'Read this.', {
+      file: { kind: 'document', bytes: new Uint8Array([0xff]), name: 'a.zip', mime: 'application/zip' },
     })
     await expect
       .poll(said, { timeout: 20_000 })
-      .toContainEqual(expect.stringContaining('does not take the file a.mp3 of the type audio/mpeg'))
+      .toContainEqual(expect.stringContaining('does not take the file a.zip of the type application/zip'))
   } finally {
     await bridge.stop()
     await telegram.close()

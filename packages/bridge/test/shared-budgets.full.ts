@@ -144,7 +144,7 @@ test('a fourth member that joins has a part of every budget of Slack within 2 s,
   const fourth = await joinMember()
   await pass(2000)
   for (const [, share, total] of fourth.shares('slack')) expect(share).toBeGreaterThanOrEqual(Math.floor(total / 4))
-  expect(fourth.shares('slack')).toHaveLength(8)
+  expect(fourth.shares('slack')).toHaveLength(9)
   for (const member of members) {
     const posted = member.post()
     await pass(300)

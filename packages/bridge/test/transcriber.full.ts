@@ -20,7 +20,7 @@ async function heard(bytes: Uint8Array, more: object = {}, mime = 'audio/ogg; co
   })
   if (!config) throw new Error('no transcribe')
   const one = createTranscriber({ config, secret: () => '', env: { PATH: process.env.PATH }, clock: systemClock })
-  return await one.transcribe(bytes, mime, never)
+  return await one.transcribe(async () => bytes, mime, never)
 }
 
 describe.skipIf(missing !== undefined)(`a voice note in Ogg/Opus${missing ? ` (${missing})` : ''}`, () => {

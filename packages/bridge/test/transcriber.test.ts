@@ -10,7 +10,7 @@ import type { TranscribeConfig } from '../src/config/schema.ts'
 import { endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.ts'
 import { checkTranscriber } from '../src/voice/check-transcriber.ts'
 import { cleanTranscript } from '../src/voice/clean-transcript.ts'
-import { createTranscriber, type Transcriber } from '../src/voice/transcriber.ts'
+import { createTranscriber, type Transcriber, type Transcription } from '../src/voice/transcriber.ts'
 import { bundleFixture, run } from './process.ts'
 
 const note = new TextEncoder().encode('not audio, but these programs do not look')
@@ -31,14 +31,26 @@ function configOf(transcribe: object): TranscribeConfig {
   return config
 }
 
+/** Transcribes audio that is there. */
+interface Listener {
+  transcribe(bytes: Uint8Array, ...more: Tail<Parameters<Transcriber['transcribe']>>): Promise<Transcription>
+}
+
+type Tail<All extends readonly unknown[]> = All extends readonly [unknown, ...infer Rest] ? Rest : never
+
 /** Returns a transcriber with this `transcribe`, whose key is `swordfish`. */
-function transcriberOf(transcribe: object): Transcriber {
+function transcriberOf(transcribe: object): Listener {
+  const { transcribe: transcribed } = realTranscriberOf(transcribe)
+  return { transcribe: async (bytes, ...more) => await transcribed(async () => bytes, ...more) }
+}
+
+function realTranscriberOf(transcribe: object): Transcriber {
   const env = { PATH: process.env.PATH }
   return createTranscriber({ config: configOf(transcribe), secret: () => 'swordfish', env, clock: systemClock })
 }
 
 /** Returns a transcriber whose program is a shell script. `$1` is the path of the audio. */
-function scripted(script: string, more: object = {}): Transcriber {
+function scripted(script: string, more: object = {}): Listener {
   return transcriberOf({ command: ['/bin/sh', '-c', script, 'sh'], convert: false, ...more })
 }
 
@@ -160,6 +172,43 @@ describe('a local program', () => {
       'b',
       'c',
     ])
+  })
+})
+
+describe('the audio', () => {
+  test('of at most two notes is read at the same time, also if one can’t be read', async () => {
+    const one = realTranscriberOf({ command: ['cat'], convert: false })
+    let reading = 0
+    let most = 0
+    const read = async (): Promise<Uint8Array> => {
+      reading += 1
+      most = Math.max(most, reading)
+      await new Promise((resolve) => setImmediate(resolve))
+      reading -= 1
+      return note
+    }
+    const broken = async (): Promise<never> => {
+      throw new Error('It is gone.')
+    }
+    const all = [read, broken, read, broken, read, read].map((given) => one.transcribe(given, 'audio/ogg', never))
+    const ends = (await Promise.allSettled(all)).map(({ status }) => status)
+    expect(ends).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    expect(most).toBe(2)
+  })
+
+  test('of a note that is canceled while it waits is not read', async () => {
+    const one = realTranscriberOf({ command: ['/bin/sh', '-c', 'sleep 982', 'sh'], convert: false })
+    const cancel = new AbortController()
+    let reads = 0
+    const read = async (): Promise<Uint8Array> => {
+      reads += 1
+      return note
+    }
+    const all = [1, 2, 3].map(() => one.transcribe(read, 'audio/ogg', cancel.signal))
+    await vi.waitFor(() => expect(running('sleep 982')).toBe(2), { timeout: 5000 })
+    cancel.abort()
+    await Promise.all(all)
+    expect(reads).toBe(2)
   })
 })
 

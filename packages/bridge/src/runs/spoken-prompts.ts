@@ -161,14 +161,15 @@ export function createSpokenPrompts(
     const listener = transcriber()
     if (!listener) return { type: 'refused', text: texts.noTranscriber }
     channels.showTyping(prompt)
-    let bytes: Uint8Array
+    const download = async (): Promise<Uint8Array> =>
+      await channels.connectionOf(prompt.channel).download(note, { maxBytes: router.maxFileBytes, signal })
+    let result: Transcription
     try {
-      bytes = await channels.connectionOf(prompt.channel).download(note, { maxBytes: router.maxFileBytes, signal })
+      result = await listener.transcribe(download, note.mime, signal)
     } catch (error) {
       if (!signal.aborted) onError(toError(error))
       return { type: 'refused', text: texts.fileFailed(plain(note.name), plain(chatMessageOf(error))) }
     }
-    const result: Transcription = await listener.transcribe(bytes, note.mime, signal)
     if (result.type === 'understood') return { type: 'heard', text: result.text }
     const { why, detail } = result
     if (detail !== undefined && !signal.aborted) {

@@ -45,10 +45,11 @@ export type Transcription =
 /** Writes down what people said. */
 export interface Transcriber {
   /**
-   * Resolves with the text of a voice note, without control characters and never empty. Waits for its turn first: at most two
-   * notes are transcribed at the same time. Never rejects.
+   * Resolves with the text of a voice note, without control characters and never empty. Waits for its turn before it calls
+   * `read` for the audio: at most two notes are read and transcribed at the same time, so that a hundred of them don't fill the
+   * memory. Rejects only as `read` does.
    */
-  transcribe(bytes: Uint8Array, mime: InboundFile['mime'], signal: AbortSignal): Promise<Transcription>
+  transcribe(read: () => Promise<Uint8Array>, mime: InboundFile['mime'], signal: AbortSignal): Promise<Transcription>
 }
 
 /** How many notes are transcribed at the same time, because a recogniser uses all cores. */
@@ -91,9 +92,19 @@ export function createTranscriber(options: {
   void removeLeftFolders(clock)
   return { transcribe }
 
-  /** Waits for a turn, then transcribes within `timeoutMs`. */
-  async function transcribe(...[bytes, mime, signal]: Parameters<Transcriber['transcribe']>): Promise<Transcription> {
+  /** Waits for a turn, and passes it on when it is done. */
+  async function transcribe(...[read, mime, signal]: Parameters<Transcriber['transcribe']>): Promise<Transcription> {
     if (signal.aborted || !(await takeTurn(signal))) return { type: 'failed', why: 'canceled' }
+    try {
+      return await transcribeInTime(await read(), mime, signal)
+    } finally {
+      passTurn()
+    }
+  }
+
+  /** Transcribes within `timeoutMs`. Never rejects. */
+  async function transcribeInTime(bytes: Uint8Array, mime: string, signal: AbortSignal): Promise<Transcription> {
+    if (signal.aborted) return { type: 'failed', why: 'canceled' }
     const deadline = new AbortController()
     const onAbort = (): void => deadline.abort()
     signal.addEventListener('abort', onAbort, { once: true })
@@ -106,7 +117,6 @@ export function createTranscriber(options: {
     } finally {
       stopTimer()
       signal.removeEventListener('abort', onAbort)
-      passTurn()
     }
     if (!deadline.signal.aborted) return result
     return { type: 'failed', why: signal.aborted ? 'canceled' : 'late' }

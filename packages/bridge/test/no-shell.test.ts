@@ -17,7 +17,10 @@ function observe(name: string, isNoted: (given: string) => boolean): void {
   for (const [key, call] of Object.entries(module)) {
     if (typeof call !== 'function' || /^[A-Z_]/.test(key)) continue
     module[key] = function (this: unknown, ...given: readonly unknown[]): unknown {
-      const words = given.map((one) => (one instanceof URL || typeof one === 'string' ? String(one) : '')).join(' ')
+      const words = given
+        .flat()
+        .map((one) => (one instanceof URL || typeof one === 'string' ? String(one) : ''))
+        .join(' ')
       if (isNoted(words)) calls.push(`${name}.${key} ${words}`)
       return Reflect.apply(call, this, given)
     }
@@ -32,6 +35,8 @@ let open: HandDriven
 beforeAll(async () => {
   open = await startHandDriven((run, text) => answer(run, `You said: ${text.length}.`), {
     router: { maxFileBytes: 1000 },
+    // The recogniser takes real time.
+    transcribe: { command: ['cat', '{file}'], convert: false, timeoutMs: 2_000_000_000 },
   })
   for (const name of ['node:fs', 'node:fs/promises']) observe(name, (given) => given.includes(mark))
   observe('node:child_process', () => true)
@@ -51,7 +56,20 @@ afterAll(async () => {
 
 const commands = [
   ...['start', 'help', 'new', 'sessions', 'switch', 'current', 'status', 'logs', 'list', 'cancel', 'stop', 'interrupt'],
-  ...['queue', 'queue drop', 'queue edit 1', 'steer', 'fork', 'undo', 'compact', 'model', 'agent', 'verbose', 'init'],
+  ...[
+    'queue',
+    'queue drop',
+    'queue edit 1',
+    'edit',
+    'steer',
+    'fork',
+    'undo',
+    'compact',
+    'model',
+    'agent',
+    'verbose',
+    'init',
+  ],
 ]
 const words = [`$(touch ${mark})`, `../../${mark}`, `; cat /etc/${mark}`, `file:///${mark}`, `@/etc/${mark}`]
 
@@ -72,4 +90,25 @@ test('no text, title or file name of a chat starts a process, or names a file th
   expect(heard).toContain(words[0])
   expect(said(1).length).toBeGreaterThan(all / 2)
   expect(calls).toEqual([])
+})
+
+test('a voice note starts the program of the config alone, and neither its name nor its words reach the command line', async () => {
+  const { telegram, heard, passes } = open
+  for (const said of words) {
+    const file = {
+      kind: 'audio',
+      name: `${said}.ogg`,
+      mime: 'audio/ogg',
+      bytes: Buffer.from(`${said} spoken`),
+    } as const
+    telegram.say(1, '', { from: { id: 1, name: `Ann ${said}` }, file })
+  }
+  await passes(() => words.every((said) => heard.includes(`${said} spoken`)))
+  const started = calls.splice(0).filter((call) => /child_process\.spawn /.test(call))
+  expect(started).toHaveLength(2 * words.length)
+  for (const call of started)
+    expect(call).toMatch(
+      /^node:child_process\.spawn (?:cat \S*\/reply-voice-\w+\/voice\.ogg|\/bin\/sh -c read -r .* sh \d+) ?$/,
+    )
+  expect(started.join()).not.toContain(mark)
 })

@@ -9,7 +9,10 @@ const lineBreaks = /\r\n?|[\u0085\u2028\u2029]/g
  */
 const hidden = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
 
-/** Words for silence of whisper.cpp. https://github.com/ggml-org/whisper.cpp/blob/master/src/whisper.cpp */
+/**
+ * What Whisper's models print for silence. https://github.com/ggml-org/whisper.cpp/issues/2420 and
+ * https://github.com/karansinghgit/speaktype/issues/42
+ */
 const silence = /^\[(?:BLANK_AUDIO|SILENCE)\]$/i
 
 /**

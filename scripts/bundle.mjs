@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const packages = ['reply', 'sink', 'telegram', 'slack', 'discord', 'whatsapp', 'bridge', 'postgres', 'console']
+const packages = ['reply', 'sink', 'telegram', 'slack', 'discord', 'whatsapp', 'ntfy', 'bridge', 'postgres', 'console']
 
 await Promise.all(packages.map(bundle))
 

@@ -11,6 +11,7 @@ const channelImports: readonly string[] = ['@reply/core', '@reply/sink']
 const importsByPackage: Readonly<Record<string, readonly string[]>> = {
   reply: [],
   sink: ['@reply/core'],
+  ntfy: channelImports,
   bridge: ['@reply/core', '@reply/sink'],
   postgres: ['@reply/core', '@reply/sink', '@reply/bridge'],
   console: ['@reply/core', '@reply/sink', '@reply/agents', '@reply/bridge', '@reply/testing'],

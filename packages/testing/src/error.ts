@@ -12,6 +12,7 @@ export type TestingFailure =
   | 'whatsapp'
   | 'discord'
   | 'slack'
+  | 'ntfy'
 
 /** The package's only error class. Its message names the failure, the value, and the fix. */
 export class TestingError extends Error {

@@ -181,7 +181,8 @@ function issueSentences({ issues }: z.ZodError, value: unknown, within = ''): re
   return issues.map((issue) => {
     const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
     const found = valueAt(value, issue.path)
-    const isSafe = issue.path.length > 0 && !/password|token|secret|key|env/i.test(path) && typeof found !== 'object'
+    const isSafe =
+      issue.path.length > 0 && !/password|token|secret|key|env|topic/i.test(path) && typeof found !== 'object'
     const plain = typeof found === 'string' && /url|apiRoot/i.test(path) ? withoutCredentials(found) : found
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(plain)}.` : ''
     const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)

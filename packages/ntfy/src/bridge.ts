@@ -1,0 +1,1 @@
+export { noticeChannel } from './config.ts'

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { bridgeChannel as discord } from '@reply/discord/bridge'
+import { noticeChannel } from '@reply/ntfy/bridge'
 import { bridgeStore } from '@reply/postgres/bridge'
 import { bridgeChannel as slack } from '@reply/slack/bridge'
 import { bridgeChannel } from '@reply/telegram/bridge'
@@ -18,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const channels = [discord, slack, bridgeChannel, whatsapp]
+const channels = [discord, slack, bridgeChannel, whatsapp, noticeChannel]
 
 const least = {
   servers: { home: { url: 'http://127.0.0.1:4096' } },

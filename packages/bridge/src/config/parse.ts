@@ -58,7 +58,7 @@ function unusableConfigError(faults: readonly string[]): BridgeError {
  * `sqlite`, are checked with their own schemas. Those of other types may have any fields.
  */
 export function configJsonSchema(
-  channels: readonly BridgeChannel[] = [],
+  channels: readonly Pick<BridgeChannel, 'type' | 'schema'>[] = [],
   stores: Readonly<Record<string, Pick<BridgeChannel, 'schema'>>> = {},
 ): Record<string, unknown> {
   const entries = channels.map(({ type, schema }) => schemaOfType(type, schema))

@@ -45,6 +45,7 @@ const secrets: readonly (readonly [kind: string, text: string, secret: string])[
   ['Stripe, organization', `sk_org_live_${chars(24)}`, chars(24)],
   ['Stripe webhook', `whsec_${chars(32)}`, chars(32)],
   ['Hugging Face', `hf_${chars(34)}`, chars(34)],
+  ['ntfy', `tk_${chars(29)}`, chars(29)],
   ['AWS', 'AKIAABCDEFGHIJ234567', 'ABCDEFGHIJ234567'],
   ['Google', `AIza${chars(35)}`, chars(35)],
   ['Bearer', `Bearer ${chars(30)}`, chars(30)],

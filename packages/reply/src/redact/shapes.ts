@@ -54,6 +54,8 @@ const tokens: readonly (readonly [starts: readonly string[], charClass: string, 
   [['npm_'], '[A-Za-z0-9]', 24],
   // Hugging Face: huggingface.co/docs/hub/security-tokens: 34 letters
   [['hf_'], '[A-Za-z0-9]', 20],
+  // ntfy: docs.ntfy.sh/config, "Access tokens": 29 letters and digits
+  [['tk_'], '[A-Za-z0-9]', 24],
   // Meta's access tokens: more than 100 characters. In base64 a sign would soon interrupt such a run.
   [['EAA'], '[A-Za-z0-9]', 32],
   // Groq and xAI have 48 and 80 characters after it: console.groq.com/keys, docs.x.ai

@@ -4,10 +4,10 @@ import { createHandClock } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
-import type { StartChats } from './chats.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 import { createPhone, type Phone } from './phone.ts'
+import { type Job, survivingAgent } from './surviving-agent.ts'
 
 let open: HandDriven
 let events: BridgeEvent[]
@@ -19,7 +19,7 @@ async function opened(
   phone: Phone,
   entry: object = {},
   notify: object = { notify: ['phone'] },
-  changed: Pick<StartChats, 'storeOf'> = {},
+  changed: Parameters<typeof startHandDriven>[1] = {},
 ) {
   events = []
   runs = new Map()
@@ -156,6 +156,34 @@ test('a request that waits rings once, without its text and without an action', 
   expect(JSON.stringify(phone.rang)).not.toMatch(/rm a/)
   await wait(100_000)
   expect(phone.calls).toBe(1)
+})
+
+test('a request that rang does not ring again after a restart, and one that waited does', async () => {
+  const phone = createPhone()
+  const clock = createHandClock()
+  let job: Job | undefined
+  const agent = survivingAgent((begun) => {
+    job = begun
+  }, clock)
+  const connect = () => agent.connectTo(async () => {})
+  const stage = await opened(phone, {}, { notify: ['phone'] }, { clock, changed: connect })
+  stage.telegram.say(1, 'Go on')
+  await stage.passes(() => job !== undefined)
+  const ask = (requestID: string, command: string): void => {
+    const callID = `call_${requestID}`
+    job?.write({ type: 'tool', callID, tool: 'bash', state: { status: 'running', input: { command } } })
+    const permission = { permission: 'bash', patterns: [command], always: [], title: command, metadata: {} }
+    job?.ask({ type: 'permission', requestID, callID, ...permission }, () => {})
+  }
+  ask('per_1', 'rm a')
+  await stage.passes(() => phone.calls > 0)
+  ask('per_2', 'rm b')
+  await wait(30_000)
+  await stage.stop()
+  await stage.restart()
+  await wait(100_000)
+  expect(phone.rang.map(({ kind }) => kind)).toEqual(['ask', 'ask'])
+  expect(new Set(phone.rang.map(({ id }) => id)).size).toBe(2)
 })
 
 test('a request that is answered in time does not ring', async () => {

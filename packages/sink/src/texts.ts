@@ -1,5 +1,5 @@
 import type { FailureCause, LostReason, Outcome, Todo } from '@reply/core'
-import { counted, elapsed, lossTexts, type NoText, type StopReason, stopTexts } from '@reply/core/show'
+import { counted, dollars, elapsed, lossTexts, type NoText, type StopReason, stopTexts } from '@reply/core/show'
 
 /**
  * All text that the sink posts besides the agent's own. You can replace any of it, for example to translate it. An empty
@@ -60,8 +60,11 @@ export interface Texts {
   todos: string
   /** One line of the checklist, as Markdown. The item's `content` is already escaped. */
   todo: (todo: Todo) => string
-  /** The message that notifies at the end of a reply which took longer than `Policy.notifyAfterMs`. */
-  done: (elapsed: string) => string
+  /**
+   * The message that notifies at the end of a reply which took longer than `Policy.notifyAfterMs`. `files` is how many it changed,
+   * and `cost` is in US dollars. Both are 0 if they are not known.
+   */
+  done: (elapsed: string, facts: { files: number; cost: number }) => string
   /** How an aborted or timed-out reply ended. */
   endings: Readonly<Record<Extract<Outcome, 'aborted' | 'timed-out'>, string>>
   /** The reply stopped early: a person rejected an ask, or the agent did not continue. */
@@ -234,7 +237,10 @@ export const texts: Texts = {
     if (status === 'cancelled') return `✖️ ${content}`
     return status === 'in_progress' ? `▶️ ${content}` : `▫️ ${content}`
   },
-  done: (elapsed) => `Done in ${elapsed}.`,
+  done: (elapsed, { files, cost }) => {
+    const facts = [elapsed, files > 0 && counted(files, 'file'), cost > 0 && dollars(cost)]
+    return `Done in ${facts.filter(Boolean).join(' · ')}.`
+  },
   endings: {
     aborted: 'Aborted.',
     'timed-out': 'Timed out: aborted after too long without progress.',

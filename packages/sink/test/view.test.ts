@@ -260,6 +260,14 @@ describe('an ending', () => {
     ])
   })
 
+  test('notifies with the number of changed files and the cost, as far as they are known', () => {
+    const edits = [text('Done.'), call('edit', { status: 'completed', input: { filePath: 'a.ts' } })]
+    const reply = settledWith(edits, {}, 92_000)
+    expect(endingsOf(reply)).toEqual(['Done in 1m 32s · 1 file.'])
+    const paid = { ...reply, usage: { ...reply.usage, cost: 0.12 } }
+    expect(endingsOf(paid).map((said) => said.replaceAll('\\', ''))).toEqual(['Done in 1m 32s · 1 file · $0.12.'])
+  })
+
   test('notifies after half a minute, unless something else did by then', () => {
     const reply = settledWith([text('Done.')], {}, 30_001)
     expect(endingsOf(reply)).toEqual(['Done in 30s.'])

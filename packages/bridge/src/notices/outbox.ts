@@ -28,7 +28,7 @@ export interface Outbox {
   send(): Promise<void>
   /** Drops the notices of an ask that are not confirmed, because it no longer waits. Never rejects. */
   withdraw(requestID: string): Promise<void>
-  /** Stops sending. A call in flight is ended, and the next process then counts it as in doubt. */
+  /** Begins no more calls. One in flight goes on, so that it is not in doubt, unless this process ends before its answer. */
   stop(): void
   /** Resolves when nothing is being sent. */
   idle(): Promise<void>
@@ -118,10 +118,10 @@ export function createOutbox({
       const begun = await replace(key, stored, { ...notice, isBegun: true })
       if (begun === undefined) return
       try {
-        await withLease(lease.whenHeld, stopping.signal, async (signal) => await target.connection.send(shown, signal))
+        await withLease(lease.whenHeld, undefined, async (signal) => await target.connection.send(shown, signal))
         return await end(key, notice, 'sent')
       } catch (error) {
-        if (stopping.signal.aborted || !(error instanceof PortError)) throw error
+        if (!(error instanceof PortError)) throw error
         const { type, retryAfterMs = 0 } = error
         if (type === 'ambiguous') notice = withDoubt(notice)
         else if (type !== 'rate-limited' && type !== 'unreachable')

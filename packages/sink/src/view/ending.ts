@@ -1,5 +1,5 @@
-import type { Reply } from '@reply/core'
-import { amount, contextPercent, endingOf } from '@reply/core/show'
+import { type Reply, totalUsage } from '@reply/core'
+import { amount, changedFiles, contextPercent, endingOf } from '@reply/core/show'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
@@ -85,7 +85,7 @@ function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Ca
     : {
         type: 'ending',
         key: doneKey,
-        source: literal(texts.done(texts.elapsed(settledAt - startedAt))),
+        source: literal(texts.done(texts.elapsed(settledAt - startedAt), factsOf(reply))),
         isFailure: false,
       }
 }
@@ -94,4 +94,9 @@ function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Ca
 function asSentence(reason: string): string {
   const short = clip(reason, 300)
   return /[.!?…]$/.test(short) ? short : `${short}.`
+}
+
+/** Returns how many files a reply and its sub-agents changed, and their cost. 0 where that is not known. */
+function factsOf(reply: Reply): { readonly files: number; readonly cost: number } {
+  return { files: changedFiles(reply).size, cost: totalUsage(reply).cost }
 }

@@ -158,6 +158,20 @@ test('a request that waits rings once, without its text and without an action', 
   expect(phone.calls).toBe(1)
 })
 
+test.each([
+  ['quotes a request of her own', 1, 'Ann', /^\w+\nrm a$/],
+  ['does not quote a request of Bob, whose chat she may not see', 2, 'Bob', /^\w+$/],
+])('a summary for Ann %s', async (_, id, name, said) => {
+  const phone = createPhone()
+  const stage = await opened(phone, { content: 'summary' })
+  stage.telegram.say(-1_001_000_001_234, '@fake_bot hold', { from: { id, name } })
+  await stage.passes(() => runs.has('hold'))
+  const run = runs.get('hold')
+  if (run) askFor(run)
+  await stage.passes(() => phone.calls > 0)
+  expect(phone.rang.map(({ text }) => text)).toEqual([expect.stringMatching(said)])
+})
+
 test('a request that rang does not ring again after a restart, and one that waited does', async () => {
   const phone = createPhone()
   const clock = createHandClock()
@@ -333,6 +347,25 @@ test('a notice that a process began is counted as in doubt by the next one, and 
   await stage.passes(() => results().length > 0)
   expect(results()).toEqual([{ ...sent, doubtful: 1 }])
   expect(phone.rang).toHaveLength(1)
+})
+
+test('a call that is under way at a stop ends first, so that its notice is not in doubt', async () => {
+  const phone = createPhone()
+  const stage = await opened(phone)
+  let confirm = (): void => {}
+  phone.faults.push(
+    new Promise((resolve) => {
+      confirm = resolve
+    }),
+  )
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => phone.calls > 0)
+  stage.clock.after(1000, confirm)
+  await stage.stop()
+  expect(results()).toEqual([sent])
+  await stage.restart()
+  await wait(10_000)
+  expect(phone.calls).toBe(1)
 })
 
 test('a notice that waits at a stop is sent by the next process, once', async () => {

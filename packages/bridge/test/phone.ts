@@ -6,8 +6,11 @@ export interface Phone {
   /** The package of its type. */
   readonly channel: NoticeChannel
   readonly rang: Notice[]
-  /** Each call takes the first: `lost` rings without an answer, `silent` never answers, and an error is the answer. */
-  readonly faults: ('lost' | 'silent' | PortError)[]
+  /**
+   * Each call takes the first: `lost` rings without an answer, `silent` never answers, an error is the answer, and a promise delays
+   * the answer.
+   */
+  readonly faults: ('lost' | 'silent' | PortError | Promise<void>)[]
   calls: number
   /** Whether its server can't be reached. */
   isOff: boolean
@@ -44,6 +47,9 @@ export function createPhone(): Phone {
     if (fault instanceof PortError) throw fault
     if (fault === 'silent') await new Promise((_, reject) => signal?.addEventListener('abort', reject))
     phone.rang.push(notice)
+    // It ends with its signal, as a request does.
+    if (fault instanceof Promise)
+      await Promise.race([fault, new Promise((_, reject) => signal?.addEventListener('abort', reject))])
     if (fault === 'lost') throw new PortError('ambiguous', 'no answer')
   }
 }

@@ -42,7 +42,7 @@ describe.skipIf(!program)('a real server (needs its program in REPLY_NTFY)', () 
     while (!(await fetch(`${url}/v1/health`).catch(() => undefined))?.ok)
       await new Promise((resolve) => setTimeout(resolve, 50))
     run('user', 'add', 'ann')
-    for (const topic of ['shop', 'settings']) run('access', 'ann', topic, 'read-write')
+    for (const topic of ['shop', 'account']) run('access', 'ann', topic, 'read-write')
     const [token = ''] = /tk_[a-z0-9]+/.exec(run('token', 'add', 'ann')) ?? []
     const shown = async (): Promise<readonly ShownNotice[]> => {
       const headers = { authorization: `Bearer ${token}` }

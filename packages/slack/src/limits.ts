@@ -92,8 +92,8 @@ export const slackLimits: Limits = {
     close: tier2,
     // reactions.remove; reactions.add is tier 3.
     react: tier2,
-    // agents.sessions.setStatus.
-    session: tier4,
+    // agents.sessions.setStatus: https://docs.rs/crate/slack-morphism/2.29.0/source/src/api/agents.rs
+    session: tier3,
   },
   typingMs: statusMs,
   // Slack allows 50 blocks of 25 elements, but only 20 rows of 5 are readable. Buttons get the rest of the blocks'

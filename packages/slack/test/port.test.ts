@@ -140,20 +140,20 @@ describe('the status', () => {
     expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
   })
 
-  test('is shown and ended in 120 threads at once without a rate limit: some begin later, and each ends', async () => {
+  test('is shown and ended in 60 threads at once without a rate limit: some begin later, and each ends', async () => {
     const { slack, api, clock } = await open()
-    const threads = Array.from({ length: 120 }, (_, index) => `${1_700_000_000 + index}.000100`)
+    const threads = Array.from({ length: 60 }, (_, index) => `${1_700_000_000 + index}.000100`)
     const ports = threads.map((threadTs) => createSlackPort({ api, clock, channelId: 'C1', threadTs, recipient }))
     const sessions = (state: string): number => threads.filter((one) => slack.session('C1', one) === state).length
     for (const port of ports) await port.typing?.(true, editing)
-    expect(sessions('processing')).toBe(49)
+    expect(sessions('processing')).toBe(25)
     for (let minute = 0; minute < 2; minute++) {
       await clock.advance(61_000)
-      await until(() => sessions('processing') === Math.min(120, 49 * (minute + 2)))
+      await until(() => sessions('processing') === Math.min(60, 25 * (minute + 2)))
     }
     for (const port of ports) await port.typing?.(false, editing)
     for (let minute = 0; minute < 2; minute++) await clock.advance(61_000)
-    await until(() => sessions('active') === 120)
+    await until(() => sessions('active') === 60)
     expect(slack.calls.filter(({ status }) => status === 429)).toEqual([])
   })
 

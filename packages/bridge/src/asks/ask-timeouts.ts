@@ -9,6 +9,7 @@ import type { ChatPlace } from '../place.ts'
 import { readWithExpiry, type State } from '../state/state.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
+import { askObserver } from './ask-observer.ts'
 
 /** Rejects asks that are pending for too long. */
 export interface AskTimeouts {
@@ -50,17 +51,7 @@ export function createAskTimeouts(options: {
 
   /** Returns an observer that starts and clears the timers of the run's asks. */
   function observerFor(run: WatchedRun): ReplyObserver {
-    const update = ({ reply }: { readonly reply: Reply }): void => updateTimers(run, reply)
-    return {
-      replyStarted: update,
-      questionAsked: update,
-      questionReplied: update,
-      questionRejected: update,
-      permissionAsked: update,
-      permissionReplied: update,
-      askWithdrawn: update,
-      replySettled: update,
-    }
+    return askObserver((reply) => updateTimers(run, reply))
   }
 
   /**

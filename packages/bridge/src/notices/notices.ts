@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Ask, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import type { SteadyClock } from '@reply/core/source'
 import type { NoticeKind } from '@reply/sink/channel'
+import { askObserver } from '../asks/ask-observer.ts'
 import type { Channels } from '../chats/channels.ts'
 import { isOfEnd, isTakenOver, toError } from '../error.ts'
 import type { Notified, People } from '../people/people.ts'
@@ -93,7 +94,7 @@ export function createNotices(options: {
     if (targets.size === 0) return {}
     const waiting = new Set<string>()
     const isPending = (requestID: string): boolean => waiting.has(requestID)
-    const update = ({ reply }: { readonly reply: Reply }): void => {
+    return askObserver((reply) => {
       const pending = reply.phase === 'settled' ? [] : pendingAsks(reply)
       const ids = new Set(pending.map(({ requestID }) => requestID))
       for (const id of [...waiting]) {
@@ -108,17 +109,7 @@ export function createNotices(options: {
           for (const to of notified.person.notify ?? [])
             void notifyOfAsk({ to, notified, ask, execution, since: clock.monotonic(), isPending })
       }
-    }
-    return {
-      replyStarted: update,
-      questionAsked: update,
-      questionReplied: update,
-      questionRejected: update,
-      permissionAsked: update,
-      permissionReplied: update,
-      askWithdrawn: update,
-      replySettled: update,
-    }
+    })
   }
 
   /**

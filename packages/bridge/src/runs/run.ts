@@ -441,8 +441,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Changes and stores the execution, together with other writes and the notices of its end, and emits its events. Retries while the store fails, and
-   * rejects when the bridge stops meanwhile.
+   * Changes and stores the execution, together with other writes and the notices of its end, and emits its events. Retries
+   * while the store fails, and rejects when the bridge stops meanwhile.
    */
   async function updateExecution(
     change: Partial<Execution>,

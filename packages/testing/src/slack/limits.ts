@@ -89,6 +89,6 @@ export const tiers: Readonly<Record<string, Allowance>> = {
   'files.completeUploadExternal': tier4,
   'files.info': tier4,
   'assistant.threads.setStatus': { count: 600, perMs: 60_000 },
-  // [chosen]
-  'agents.sessions.setStatus': tier4,
+  // https://docs.rs/crate/slack-morphism/2.29.0/source/src/api/agents.rs
+  'agents.sessions.setStatus': tier3,
 }

@@ -1,4 +1,4 @@
-import type { Limits } from '@reply/sink/channel'
+import type { FileLimits, Limits } from '@reply/sink/channel'
 
 /** UTF-16 units of a message. https://discord.com/developers/docs/resources/message#create-message */
 export const contentLength = 2000
@@ -46,6 +46,12 @@ export const signatureMs = 5 * 60_000
 /** Pause between reactions, in ms. The headers allow one per 250 ms in a channel. */
 export const reactionPauseMs = 300
 
+/**
+ * A bot's files: 10 MiB for each, "the maximum request size when sending a message is 25 MiB", and ten files in a message.
+ * https://discord.com/developers/docs/reference#uploading-files
+ */
+export const fileLimits: FileLimits = { maxBytes: 10_485_760, perPost: 10, postBytes: 24_000_000 }
+
 /** Limits of one channel. A direct message and a thread each count as a channel. */
 export const discordLimits: Limits = {
   maxLength: contentLength,
@@ -72,6 +78,7 @@ export const discordLimits: Limits = {
   // https://discord.com/developers/docs/components/reference#button
   buttons: { perRow: 5, rows: 4, label: 80, data: 90 },
   forms: true,
+  files: fileLimits,
   // `nonce` with `enforce_nonce`, for "the past few minutes".
   // https://discord.com/developers/docs/resources/message#create-message
   idempotent: true,

@@ -12,13 +12,14 @@ import {
   ignoreGone,
   type PortError,
   type PostOptions,
+  uploadTimeoutMs,
 } from '@reply/sink/channel'
-import { type TypingOptions, withoutHalf } from '@reply/sink/internal'
+import { requireFileSize, type TypingOptions, withoutHalf } from '@reply/sink/internal'
 import { type Body, type DiscordRest, messageFlags, refOf } from './api.ts'
 import { responseOf, toPortError } from './error.ts'
 import { customIdOf } from './form.ts'
 import { idIn } from './inbound.ts'
-import { discordLimits, nonceLength, reactionPauseMs, threadNameLength } from './limits.ts'
+import { discordLimits, fileLimits, nonceLength, reactionPauseMs, threadNameLength } from './limits.ts'
 import { escapeDiscord, oneMessage } from './render.ts'
 
 /** The options of `createDiscordPort`. */
@@ -41,7 +42,7 @@ const emoji = { seen: '👀', done: '✅' } as const
 export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   const { rest, channelId, thread, timeoutMs, clock = systemClock } = options
   const targetId = createTarget(rest, channelId, thread)
-  return { limits: discordLimits, post, edit, remove, typing, upload, react }
+  return { limits: discordLimits, post, edit, remove, typing, upload, uploadAlbum, react }
 
   /** Posts a message, with a nonce of its key, by which Discord drops a repeat. */
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
@@ -79,11 +80,22 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  /** Posts a file below its caption, which is cut to one message. */
-  async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    const content = oneMessage(caption)
-    const files = [{ name, data: new TextEncoder().encode(text), contentType: 'text/plain' }]
-    return await call('upload', posting, async (signal) => {
+  /** Posts a file below its caption. */
+  async function upload(file: Attachment, posting: PostOptions): Promise<MessageRef> {
+    return await uploadAlbum([file], posting)
+  }
+
+  /**
+   * Posts files in one message below their captions, which are cut to one message. Discord shows PNGs, JPEGs, GIFs and WebPs as
+   * pictures.
+   */
+  async function uploadAlbum(attachments: readonly Attachment[], posting: PostOptions): Promise<MessageRef> {
+    for (const one of attachments) requireFileSize(one, fileLimits)
+    const captions = attachments.map(({ caption }) => caption).filter((caption) => caption !== '')
+    const content = oneMessage(captions.join('\n'))
+    const files = attachments.map(({ name, mime, bytes }) => ({ name, data: bytes, contentType: mime }))
+    const byteCount = files.reduce((sum, { data }) => sum + data.length, 0)
+    return await call('upload', { signal: posting.signal, byteCount }, async (signal) => {
       const target = await targetId(signal)
       const body = { content, ...postFields(withoutParentReply(posting, target), nonceOf(posting.key)) }
       const posted = await rest.post(`/channels/${target}/messages`, { body, files, signal })
@@ -111,10 +123,17 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
    */
   async function call<T>(
     verb: string,
-    { signal }: Pick<EditOptions, 'signal'>,
+    { signal, byteCount = 0 }: Pick<EditOptions, 'signal'> & { readonly byteCount?: number },
     make: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    return await callPlatform(make, { what: `${verb} in channel ${channelId}`, signal, timeoutMs, clock, toPortError })
+    const what = `${verb} in channel ${channelId}`
+    return await callPlatform(make, {
+      what,
+      signal,
+      timeoutMs: uploadTimeoutMs(byteCount, timeoutMs),
+      clock,
+      toPortError,
+    })
   }
 }
 

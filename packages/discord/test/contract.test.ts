@@ -75,6 +75,9 @@ function seen({
     buttons,
     replyTo,
     fileName: files[0]?.name,
+    fileNames: files.map(({ name }) => name),
+    // The apps show a picture by its type.
+    isPicture: /\.(?:png|jpg|gif|webp)$/.test(files[0]?.name ?? ''),
     fileText: files[0] && new TextDecoder().decode(files[0].bytes),
   }
 }

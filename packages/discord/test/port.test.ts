@@ -81,7 +81,7 @@ test('removing a deleted message succeeds', async () => {
 
 test('a file has its name, its text and its key', async () => {
   const { discord, port } = await open()
-  const file = { name: 'a.ts', text: 'const ä = 1', caption: 'code, *here*' }
+  const file = { name: 'a.ts', mime: 'text/plain', bytes: Buffer.from('const ä = 1'), caption: 'code, *here*' }
   const first = await port.upload?.(file, { ...posting, silent: true })
   expect(await port.upload?.(file, posting)).toEqual(first)
   const [posted, ...more] = discord.screen(channelId)
@@ -91,7 +91,7 @@ test('a file has its name, its text and its key', async () => {
 
 test('a long caption is cut, never inside a surrogate pair', async () => {
   const { discord, port } = await open()
-  const file = { name: 'a.ts', text: 'x', caption: `x${'👍'.repeat(1500)}` }
+  const file = { name: 'a.ts', mime: 'text/plain', bytes: Buffer.from('x'), caption: `x${'👍'.repeat(1500)}` }
   await port.upload?.(file, posting)
   expect(discord.screen(channelId)[0]?.source).toBe(`x${'👍'.repeat(999)}`)
 })

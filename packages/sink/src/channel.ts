@@ -31,8 +31,9 @@ export { type Dialect, renderMarkdown } from './markdown/dialect.ts'
 export { isOpenable } from './markdown/link-text.ts'
 export type { Table } from './markdown/table.ts'
 export { cachedRender, lazyPlain } from './port/cached-render.ts'
-export { callPlatform } from './port/call.ts'
-export type { Budget, Limits } from './port/limits.ts'
+export { callPlatform, uploadTimeoutMs } from './port/call.ts'
+export { type ImageSize, imageSize } from './port/image-size.ts'
+export type { Budget, FileLimits, Limits } from './port/limits.ts'
 export { createToPortError, typeOfStatus } from './port/network.ts'
 export type {
   AppendStream,
@@ -53,6 +54,6 @@ export type {
   Rendered,
   StreamPiece,
 } from './port/port.ts'
-export { ignoreGone, PortError, type PortErrorType } from './port/port-error.ts'
+export { FileRefusal, ignoreGone, PortError, type PortErrorType } from './port/port-error.ts'
 export { keepSecret, quotable, SafeError, secretFault } from './port/secrets.ts'
 export type { ChannelSinkOptions } from './sink.ts'

@@ -2,6 +2,7 @@ import { seededRandom } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import { replyWith, settledWith, text } from './make.ts'
 import { planBySeed, type Shown, showUnder } from './once.ts'
+import { fileTextOf } from './scene.ts'
 import type { Timeline } from './timeline.ts'
 
 const first = 1
@@ -34,7 +35,7 @@ function timelineBy(seed: number): Timeline {
 
 function missingIn({ fake, delivery }: Shown): readonly string[] {
   if (delivery.undelivered.length > 0 || delivery.doubtful > 0) return []
-  const screen = fake.screen().map((message) => `${message.text}\n${message.file?.text ?? ''}`)
+  const screen = fake.screen().map((message) => `${message.text}\n${fileTextOf(message)}`)
   const shown = screen.join('\n')
   return ['Intro.', 'Middle.', 'End.', ...lines].filter((line) => !shown.includes(line))
 }
@@ -51,7 +52,7 @@ test(`${count} random plans from seed ${first} on show all code, in text or in f
       ...{ ...plan, faults },
       policy: { ...plan.policy, documentLength: 500 },
     })
-    files += shown.fake.screen().filter(({ file }) => file !== undefined).length
+    files += shown.fake.screen().filter(({ files: [file] }) => file !== undefined).length
     const missing = missingIn(shown)
     if (missing.length > 0) failures.push(`seed ${seed}: ${missing.length} lines, such as ${missing[0]}`)
   }

@@ -69,7 +69,7 @@ describe('overlong code', () => {
     })
     scene.show(settledWith([text(said)]))
     expect(await scene.end()).toMatchObject({ doubtful: 2, undelivered: [] })
-    const shown = scene.fake.screen().flatMap(({ text, file }) => (file ? [] : [text]))
+    const shown = scene.fake.screen().flatMap(({ text, files: [file] }) => (file ? [] : [text]))
     expect(shown.join('\n').match(/print\(1\)/g)).toHaveLength(600)
     expect(shown.join('\n')).not.toContain(caption)
   })
@@ -129,7 +129,7 @@ describe('overlong code', () => {
       scene.show(settledWith([part(`${said}\n\n${second}`), text('Next.')]))
       expect(await scene.end()).toMatchObject({ undelivered: [], doubtful: 0 })
       const named = (name: string) => (silent ? `*📄 ${name}, 600 lines*\n\n` : '')
-      expect(scene.fake.screen().map(({ text, file }) => file?.name ?? text)).toEqual([
+      expect(scene.fake.screen().map(({ text, files: [file] }) => file?.name ?? text)).toEqual([
         'Look:',
         'code-1.rs',
         `${named('code-1.rs')}That is it.\n\nAnd look:`,
@@ -144,7 +144,7 @@ describe('overlong code', () => {
     const scene = createScene({ fake: { limits: { maxLength: 4096 } }, sink: { replyTo: { id: 'asked' } } })
     scene.show(settledWith([part(said)]))
     await scene.end()
-    expect(scene.fake.screen().map(({ isSilent, file }) => [isSilent, file?.name])).toEqual([
+    expect(scene.fake.screen().map(({ isSilent, files: [file] }) => [isSilent, file?.name])).toEqual([
       [false, undefined],
       [true, 'code-1.rs'],
     ])

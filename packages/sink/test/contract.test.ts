@@ -4,7 +4,7 @@ import type { Stage, StageFault } from '../src/testing/contract/stage.ts'
 import { type ChannelContractOptions, type ClauseName, portContract } from '../src/testing/contract.ts'
 import { createFake, fakeRender } from '../src/testing/fake.ts'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
-import { rest } from './scene.ts'
+import { fileTextOf, rest } from './scene.ts'
 import { beginning } from './timeline.ts'
 
 const kinds: Readonly<Record<StageFault, FakeFault['type']>> = {
@@ -37,7 +37,13 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
     screen: () =>
-      fake.screen().map((message) => ({ ...message, fileName: message.file?.name, fileText: message.file?.text })),
+      fake.screen().map((message) => ({
+        ...message,
+        fileName: message.files[0]?.name,
+        isPicture: message.files[0]?.mime === 'image/png',
+        fileNames: message.files.map(({ name }) => name),
+        fileText: fileTextOf(message),
+      })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed', 'undelivered'],
     failNext: (fault) => {
       const calls = fake.calls.filter(({ verb }) => verb !== 'typing').length
@@ -118,6 +124,13 @@ const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ChannelContractOptio
       ...unkeyed,
       'starts and stops typing': 'it shows no typing',
       'posts a file with its caption': 'it takes no files',
+      'posts a picture as a picture': 'it takes no files',
+      'posts a file that only claims to be a picture as a file, or refuses it': 'it takes no files',
+      'refuses a file that is too large or empty, with a sentence that names it': 'it takes no files',
+      'reports faults of a file like those of posts': 'it takes no files',
+      'reports a file with an unknown result, and does not repeat it': 'it takes no files',
+      'posts an album in order, pictures and others': 'it takes no files',
+      'posts nothing of an album that is refused or limited': 'it takes no files',
       'posts long code as a file that opens as text, whatever its language': 'it takes no files',
       'shows long code as text if its file is refused': 'it takes no files',
       'writes a preview that is not a message': 'it has none',

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
 import { literal } from '../src/view/format.ts'
 import { permits, replyWith } from './make.ts'
-import { createScene, type Scene } from './scene.ts'
+import { createScene, fileTextOf, type Scene } from './scene.ts'
 
 const pieces = [
   ...['echo "a"', '```', 'X=1 [[ -v a ]]', '\t# comment', '`id`', '> /etc/x', 'y'.repeat(150), '**b**', '~~~'],
@@ -140,7 +140,7 @@ function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   const texts = scene.fake.posted.map(({ text }) => text)
   // A message whose post was not confirmed may be there twice.
   const once = texts.filter((text, at) => text !== texts[at - 1])
-  const files = compact(scene.fake.posted.map(({ file }) => file?.text ?? '').join('\n'))
+  const files = compact(scene.fake.posted.map(fileTextOf).join('\n'))
   const details = askDetails(ask)
   if (!details) return ['its input']
   const codes = [compact(codeIn(texts)), compact(codeIn(once)), files]

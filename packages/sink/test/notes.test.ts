@@ -149,3 +149,22 @@ test('typing waits for no turn, rests during a pause of the platform, and never 
   const failing = begin({}, (port) => ({ ...port, typing: () => Promise.reject(new Error('no')) }))
   await expect(failing.notes.typing(chat)).resolves.toBeUndefined()
 })
+
+test('a note with a file is that file with a safe name, and its text as the caption', async () => {
+  const { fake, posted } = begin()
+  const file = { name: '../a b.diff', bytes: Buffer.from('+1\n') }
+  expect(await posted({ text: 'The changes.', file, replyTo: { id: '9' } })).toMatchObject([{ id: '1' }])
+  expect(fake.screen()).toMatchObject([{ text: 'The changes.', replyTo: '9', buttons: [] }])
+  expect(fake.screen()[0]?.files).toEqual([
+    { name: 'a-b.diff', mime: 'text/plain', bytes: file.bytes, caption: 'The changes.' },
+  ])
+})
+
+test('a note with a file is retried after a rate limit, and refused where there are no files', async () => {
+  const file = { name: 'a.png', mime: 'image/png', bytes: Buffer.from('1') }
+  const limited = begin({ faults: [{ call: 1, type: 'rate-limited' }] })
+  await limited.posted({ file }, 30_000)
+  expect(limited.fake.screen()[0]?.files).toMatchObject([{ name: 'a.png', mime: 'image/png' }])
+  const without = begin({ lacks: ['upload'] })
+  expect(await without.posted({ file })).toMatchObject({ type: 'refused', message: expect.stringContaining('a.png') })
+})

@@ -7,7 +7,7 @@ import { emptyLedger } from '../src/ledger/ledger.ts'
 import { texts } from '../src/texts.ts'
 import { call, permits, replyWith, saidIn, viewOf } from './make.ts'
 import { pressing } from './pressing.ts'
-import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
+import { createScene, fileTextOf, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
 
 const key = 'chat/ses_1/msg_1'
 
@@ -164,7 +164,7 @@ describe('a permission', () => {
     scene.show(asking(ask))
     await settle(scene)
     const [file, message] = scene.fake.screen()
-    expect(file?.file?.text).toContain(command)
+    expect(file && fileTextOf(file)).toContain(command)
     expect(message?.text).toContain('request.txt')
     expect(labelsOn(scene)).toEqual([[], every])
     expect(await offered(scene, ask)).toBe(true)
@@ -186,8 +186,8 @@ describe('a permission', () => {
     const scene = privately({ sink: { policy: { documentLength: 500 }, chat: { id: 'chat', kind: 'private' } } })
     scene.show(asking(permits({ permission: 'edit', title: 'edit: a.ts', call })))
     await settle(scene)
-    expect(scene.fake.screen()[0]?.file?.name).toBe('request.diff')
-    expect(scene.fake.screen()[0]?.file?.text).toContain('line 59 of it')
+    expect(scene.fake.screen()[0]?.files[0]?.name).toBe('request.diff')
+    expect(scene.fake.screen().map(fileTextOf)[0]).toContain('line 59 of it')
     expect(labelsOn(scene).flat()).toEqual(every)
   })
 

@@ -169,11 +169,11 @@ test('a heartbeat that is refused is tried again only at its next time', async (
 
 test('a port that is wrapped keeps all its members', () => {
   const { port } = createFake({ clock: createHandClock(), reports: true, lookUp: 'exact' })
-  const { edit, remove, typing, upload, lookUp, stream, reports } = port
+  const { edit, remove, typing, upload, uploadAlbum, lookUp, stream, reports } = port
   const never = (): never => expect.fail('It was not there.')
   const whole: Required<ChannelPort> = {
     ...{ limits: port.limits, post: port.post, react: async () => {}, edit: edit ?? never, remove: remove ?? never },
-    ...{ typing: typing ?? never, upload: upload ?? never, lookUp: lookUp ?? never },
+    ...{ typing: typing ?? never, upload: upload ?? never, uploadAlbum: uploadAlbum ?? never, lookUp: lookUp ?? never },
     stream,
     reports,
   }

@@ -4,7 +4,7 @@ import type { Delivery } from '../src/deliver/delivery.ts'
 import type { SinkError } from '../src/error.ts'
 import { type Ledger, type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
 import { createSink, type Sink, type SinkOptions } from '../src/sink.ts'
-import { createFake, type Fake, fakeRender } from '../src/testing/fake.ts'
+import { createFake, type Fake, type FakeMessage, fakeRender } from '../src/testing/fake.ts'
 import type { FakeOptions } from '../src/testing/fake-options.ts'
 import { beginning, type Timeline } from './timeline.ts'
 
@@ -103,4 +103,9 @@ export async function playTimeline(scene: Scene, timeline: Timeline): Promise<De
 
 export async function ledgerOf(scene: Scene, key: string): Promise<Ledger> {
   return JSON.parse((await scene.store.read(key)) ?? 'null')
+}
+
+/** The text of the file that a message has. Empty without one. */
+export function fileTextOf({ files: [file] }: FakeMessage): string {
+  return file ? new TextDecoder().decode(file.bytes) : ''
 }

@@ -72,7 +72,7 @@ test('every member of a port gets well-formed text, and the port keeps its gette
     plan: second,
   }
   const kind = port.stream?.kind
-  await port.upload?.({ name: first, text: first, caption: second }, options)
+  await port.upload?.({ name: first, mime: 'text/plain', bytes: Buffer.from(first), caption: second }, options)
   await port.typing?.(true, { ...options, doing: first })
   if (port.stream?.kind === 'append') {
     await port.stream.open(piece, options)

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
-import { callPlatform, type Form, PortError } from '@reply/sink/channel'
+import { callPlatform, type Form, PortError, uploadTimeoutMs } from '@reply/sink/channel'
 import { createRecent, type Recent } from '@reply/sink/internal'
 import { codeIn, toPortError } from './error.ts'
 
@@ -63,6 +63,8 @@ interface CallDetails {
   readonly scope?: 'chat' | 'client'
   /** Ends the call before its deadline. */
   readonly signal?: AbortSignal | undefined
+  /** How many bytes of files it sends. Default 0. */
+  readonly byteCount?: number
 }
 
 interface CallTarget {
@@ -77,8 +79,10 @@ interface CallTarget {
  * abort only stops waiting for it.
  */
 export function createCall({ api, channelId, timeoutMs, clock }: CallTarget): Call {
-  return async (method, options, { verb, scope = 'client', signal }) => {
-    const call = { what: `${verb} in ${channelId}`, signal, timeoutMs, clock, toPortError: toPortError[scope] }
+  return async (method, options, { verb, scope = 'client', signal, byteCount = 0 }) => {
+    const deadlineMs = uploadTimeoutMs(byteCount, timeoutMs)
+    const what = `${verb} in ${channelId}`
+    const call = { what, signal, timeoutMs: deadlineMs, clock, toPortError: toPortError[scope] }
     return { ...(await callPlatform(() => api.apiCall(method, options), call)) }
   }
 }

@@ -1,4 +1,4 @@
-import type { Limits } from '@reply/sink/channel'
+import type { FileLimits, Limits } from '@reply/sink/channel'
 
 /** Characters of all markdown blocks of a message. https://docs.slack.dev/reference/block-kit/blocks/markdown-block */
 export const textLength = 12_000
@@ -70,6 +70,12 @@ const tier2 = { scope: 'client', calls: 19, perMs: 60_500 } as const
 const tier3 = { scope: 'client', calls: 49, perMs: 60_500 } as const
 const tier4 = { scope: 'client', calls: 98, perMs: 60_500 } as const
 
+/**
+ * Slack takes files of 1 GB. These are this package's own limits, because a file is kept in memory while it is sent. Slack shows
+ * several files of one call together, and documents no number: https://docs.slack.dev/messaging/working-with-files
+ */
+export const fileLimits: FileLimits = { maxBytes: 50_000_000, perPost: 10 }
+
 /** Slack's limits. */
 export const slackLimits: Limits = {
   maxLength: textLength,
@@ -100,6 +106,7 @@ export const slackLimits: Limits = {
   // length.
   buttons: { perRow: 5, rows: 20, label: labelLength, data: valueLength, maxLength: 8000 },
   forms: true,
+  files: fileLimits,
   // Every message notifies the thread's followers.
   // https://docs.slack.dev/reference/methods/chat.postMessage
   silent: false,

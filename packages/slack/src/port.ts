@@ -15,7 +15,7 @@ import {
   type PostOptions,
   pacerOf,
 } from '@reply/sink/channel'
-import { requireLength, type TypingOptions } from '@reply/sink/internal'
+import { requireFileSize, requireLength, type TypingOptions } from '@reply/sink/internal'
 import {
   type Call,
   createCall,
@@ -32,6 +32,7 @@ import {
   blockOverhead,
   blocksLength,
   fallbackLength,
+  fileLimits,
   labelLength,
   mostOptions,
   optionLength,
@@ -82,7 +83,8 @@ export function createSlackPort(
     post,
     edit,
     remove,
-    upload: postFile,
+    upload: (file, posting) => uploadAlbum([file], posting),
+    uploadAlbum,
     react,
     lookUp: (options) => lookUp(options, { call, channelId: channel, threadTs, startsThreads, features, clock }),
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
@@ -146,9 +148,16 @@ export function createSlackPort(
     await ignoreGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
   }
 
-  /** Uploads a file to the thread. Resolves with its message, or with the file's id if the message is not found. */
-  async function postFile(attachment: Attachment, { replyTo, signal }: PostOptions): Promise<MessageRef> {
-    return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo), signal })
+  /**
+   * Uploads files to the thread as one message. Resolves with its ref, or with the id of the first file if the message is not
+   * found. Slack shows PNGs, JPEGs, GIFs and WebPs as pictures.
+   */
+  async function uploadAlbum(
+    attachments: readonly Attachment[],
+    { replyTo, signal }: PostOptions,
+  ): Promise<MessageRef> {
+    for (const one of attachments) requireFileSize(one, fileLimits)
+    return await upload(attachments, { call, channelId: channel, clock, thread: threadOf(replyTo), signal })
   }
 
   /** Replaces one reaction by the other. Reactions of an earlier process are unknown, so removing them removes both. */
@@ -211,24 +220,23 @@ const lookUps = 4
 const lookUpMs = 500
 
 /**
- * Uploads a file and returns its message, or the file's id if the message is not found in `lookUps` tries. Throws
+ * Uploads files and returns their message, or the first file's id if the message is not found in `lookUps` tries. Throws
  * `ambiguous` if the response names no file. Slack's external upload takes three steps: get a URL, send the bytes, share
- * the file. The client's `files.uploadV2` does all three.
+ * the files. The client's `files.uploadV2` does all three.
  */
 async function upload(
-  { name, text, caption }: Attachment,
+  attachments: readonly Attachment[],
   { call, channelId, clock, thread, signal }: UploadTarget,
 ): Promise<MessageRef> {
+  const captions = attachments.map(({ caption }) => caption).filter((caption) => caption !== '')
   const options = {
     channel_id: channelId,
     ...thread,
-    filename: name,
-    title: name,
-    // Slack refuses empty files.
-    content: text === '' ? '\n' : text,
-    ...(caption !== '' && { initial_comment: escapeAndClip(unlinked(caption), fallbackLength) }),
+    file_uploads: attachments.map(({ name, bytes }) => ({ file: Buffer.from(bytes), filename: name, title: name })),
+    ...(captions.length > 0 && { initial_comment: escapeAndClip(unlinked(captions.join('\n')), fallbackLength) }),
   }
-  const { files } = await call('files.uploadV2', options, { verb: 'upload', signal })
+  const byteCount = attachments.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  const { files } = await call('files.uploadV2', options, { verb: 'upload', signal, byteCount })
   const file = uploadedFileId(files)
   if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack's response contains no file.`)
   for (let look = 0; look < lookUps; look++) {

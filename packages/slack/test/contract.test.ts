@@ -1,3 +1,4 @@
+import { imageSize } from '@reply/sink/channel'
 import { type ChannelContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
 import { type SlackFault, startSlack } from '@reply/testing/slack'
@@ -48,13 +49,16 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
     screen: () =>
-      ours().map(({ ts, text, mode, controls, threadTs, file }) => ({
+      ours().map(({ ts, text, mode, controls, threadTs, file, files }) => ({
         id: ts,
         text: mode === 'markdown' ? renderSlack(text).plain : text,
         isSilent: false,
         buttons: controls.map((row) => row.map(({ label, value }) => ({ label, data: value }))),
         replyTo: threadTs,
         fileName: file?.name,
+        fileNames: files.map(({ name }) => name),
+        // The apps show a picture by its bytes.
+        isPicture: file !== undefined && imageSize(file.bytes) !== undefined,
         fileText: file && new TextDecoder().decode(file.bytes),
       })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],

@@ -189,7 +189,7 @@ describe('the status', () => {
 })
 
 describe('a file', () => {
-  const file = { name: 'a.ts', text: 'const ä = 1 < 2', caption: 'code <x>' }
+  const file = { name: 'a.ts', mime: 'text/plain', bytes: Buffer.from('const ä = 1 < 2'), caption: 'code <x>' }
 
   test('has its name, its bytes and its caption, in the thread', async () => {
     const opened = await open()
@@ -204,10 +204,11 @@ describe('a file', () => {
     expect(Buffer.from(posted?.file?.bytes ?? []).toString()).toBe('const ä = 1 < 2')
   })
 
-  test('without text becomes one line', async () => {
+  test('without bytes is refused, because Slack takes none', async () => {
     const opened = await open()
-    await opened.port.upload?.({ ...file, text: '', caption: '' }, posting)
-    expect(Buffer.from(ours(opened)[0]?.file?.bytes ?? []).toString()).toBe('\n')
+    const empty = opened.port.upload?.({ ...file, bytes: new Uint8Array() }, posting)
+    await expect(empty).rejects.toMatchObject({ type: 'refused', message: 'The file a.ts is empty.' })
+    expect(opened.slack.calls).toEqual([])
   })
 
   test('whose message cannot be found is known by its file id', async () => {

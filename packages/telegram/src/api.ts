@@ -48,6 +48,20 @@ export interface TelegramApi {
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<TelegramPosted>
+  /** Posts a picture. https://core.telegram.org/bots/api#sendphoto */
+  sendPhoto(
+    chatId: ChatId,
+    photo: string | TelegramFile,
+    other?: TelegramFields,
+    signal?: TelegramSignal,
+  ): Promise<TelegramPosted>
+  /** Posts 2 to 10 pictures, or as many documents. https://core.telegram.org/bots/api#sendmediagroup */
+  sendMediaGroup(
+    chatId: ChatId,
+    media: readonly TelegramMedia[],
+    other?: TelegramFields,
+    signal?: TelegramSignal,
+  ): Promise<readonly TelegramPosted[]>
   /** Replaces the text and buttons of a message. https://core.telegram.org/bots/api#editmessagetext */
   editMessageText(
     chatId: ChatId,
@@ -119,6 +133,16 @@ export interface TelegramReaction {
 export interface TelegramFile {
   /** The name that the chat shows. */
   readonly filename?: string | undefined
+}
+
+/** A file of an album. https://core.telegram.org/bots/api#inputmediaphoto and #inputmediadocument */
+export interface TelegramMedia {
+  /** `photo` or `document`: an album has only one of them. */
+  readonly type: string
+  /** The file to upload. */
+  readonly media: string | TelegramFile
+  /** Its own caption, without markup. */
+  readonly caption?: string | undefined
 }
 
 /** The ids of a group that became a supergroup. */

@@ -1,5 +1,5 @@
 import type { Chat } from '@reply/sink'
-import type { Budget, Limits } from '@reply/sink/channel'
+import type { Budget, FileLimits, Limits } from '@reply/sink/channel'
 import { toChatId } from './api.ts'
 
 /** `private`: a person's chat with the bot. `group`: every other chat, including channels. */
@@ -28,6 +28,19 @@ export const mostEntities = 100
 
 /** UTF-16 units of a document's caption. https://core.telegram.org/bots/api#senddocument */
 export const captionLength = 1024
+
+/** Bytes of a file that a bot sends. https://core.telegram.org/bots/api#sending-files */
+export const fileLimits: FileLimits = {
+  maxBytes: 50_000_000,
+  // "2-10 items": https://core.telegram.org/bots/api#sendmediagroup
+  perPost: 10,
+}
+
+/**
+ * The largest photo: its bytes, its width and height together, and the ratio of the longer to the shorter side. Telegram refuses
+ * others as photos, and takes them as documents. https://core.telegram.org/bots/api#sendphoto
+ */
+export const photoLimits = { maxBytes: 10_000_000, sides: 10_000, ratio: 20 } as const
 
 /** UTF-16 units of the notice that answers a press. https://core.telegram.org/bots/api#answercallbackquery */
 export const noticeLength = 200
@@ -65,6 +78,7 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
     // `data`: 64 bytes, documented. Telegram allows 8 buttons a row and 100 in all, but only 3 in each of 8 rows are
     // readable on a phone.
     buttons: { perRow: 3, rows: 8, label: 40, data: 64 },
+    files: fileLimits,
     // Messages have no idempotency key. https://core.telegram.org/bots/api#sendmessage
     idempotent: false,
   }

@@ -8,14 +8,16 @@ import {
   callPlatform,
   type EditOptions,
   ignoreGone,
+  imageSize,
   type LookedUp,
   type LookUpOptions,
   PortError,
   type PostOptions,
   type PreviewStream,
   type Render,
+  uploadTimeoutMs,
 } from '@reply/sink/channel'
-import { clip, lookUpByProbe, requireLength } from '@reply/sink/internal'
+import { clip, lookUpByProbe, requireFileSize, requireLength } from '@reply/sink/internal'
 import {
   featuresOf,
   noPreview,
@@ -24,12 +26,13 @@ import {
   type TelegramFields,
   type TelegramFile,
   type TelegramMove,
+  type TelegramPosted,
   type TelegramRichMessage,
   type TelegramSignal,
   toChatId,
 } from './api.ts'
 import { ignoreUnchanged, isUnknownMethod, movedToIn, responseOf, toPortError } from './error.ts'
-import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
+import { captionLength, draftRenewMs, fileLimits, kindOf, photoLimits, telegramLimits, textLength } from './limits.ts'
 import { disableMentions, escaped, renderHtml, renderRich } from './render.ts'
 
 /** The options of `createTelegramPort`. */
@@ -76,7 +79,7 @@ export function createTelegramPort(
   const { callChat, currentChatId, recordPosted, reachableIdOf, withoutOldReply } = createMovingChat(options, clock)
   const draftId = randomInt(1, 2 ** 31)
   const thread: TelegramFields = threadId === undefined ? {} : { message_thread_id: threadId }
-  const port = { limits: currentLimits(), post, edit, remove, typing, upload, lookUp, react }
+  const port = { limits: currentLimits(), post, edit, remove, typing, upload, uploadAlbum, lookUp, react }
   return {
     ...port,
     /** Drafts exist only in private chats, and not on every server. */
@@ -166,17 +169,45 @@ export function createTelegramPort(
     )
   }
 
-  /** Posts a file. Cuts the caption to the length that Telegram takes. */
-  async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    const file = await inputFileOf(new TextEncoder().encode(text), name)
+  /**
+   * Posts a file: a picture as a photo if Telegram takes it as one, and everything else as a document. A photo that Telegram then
+   * refuses as a photo becomes a document.
+   */
+  async function upload(attachment: Attachment, posting: PostOptions): Promise<MessageRef> {
+    requireFileSize(attachment, fileLimits)
+    const file = await inputFileOf(attachment)
     const fields = (): TelegramFields => ({
       ...thread,
       ...postFields(withoutOldReply(posting)),
-      caption: clip(disableMentions(caption), captionLength),
+      caption: captionOf(attachment),
     })
-    return recordPosted(
-      refOf(await callChat('upload', posting, (signal) => api.sendDocument(currentChatId(), file, fields(), signal))),
+    const uploading = { signal: posting.signal, byteCount: attachment.bytes.length }
+    const asDocument = async (): Promise<TelegramPosted> =>
+      await callChat('upload', uploading, (signal) => api.sendDocument(currentChatId(), file, fields(), signal))
+    if (!isPhoto(attachment)) return recordPosted(refOf(await asDocument()))
+    const posted = await callChat('upload', uploading, (signal) =>
+      api.sendPhoto(currentChatId(), file, fields(), signal),
+    ).catch(async (error: unknown) => {
+      if (!isRefusedPhoto(responseOf(error instanceof Error ? error.cause : undefined))) throw error
+      return await asDocument()
+    })
+    return recordPosted(refOf(posted))
+  }
+
+  /** Posts files as an album: of photos if all of them are, else of documents, because Telegram mixes neither with the other. */
+  async function uploadAlbum(attachments: readonly Attachment[], posting: PostOptions): Promise<MessageRef> {
+    for (const one of attachments) requireFileSize(one, fileLimits)
+    const type = attachments.every(isPhoto) ? 'photo' : 'document'
+    const album = await Promise.all(
+      attachments.map(async (one) => ({ type, media: await inputFileOf(one), caption: captionOf(one) })),
     )
+    const fields = (): TelegramFields => ({ ...thread, ...postFields(withoutOldReply(posting)) })
+    const byteCount = attachments.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    const [first] = await callChat('upload', { signal: posting.signal, byteCount }, (signal) =>
+      api.sendMediaGroup(currentChatId(), album, fields(), signal),
+    )
+    if (first) return recordPosted(refOf(first))
+    throw new PortError('ambiguous', `upload in chat ${currentChatId()}: Telegram's response contains no message.`)
   }
 
   /** Replaces the bot's reaction. Without a sign, removes it. */
@@ -249,7 +280,7 @@ export function createTelegramPort(
   }
 
   /** Returns the bytes as a file for grammY. Without `inputFile`, throws `refused` if grammY isn't installed. */
-  async function inputFileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
+  async function inputFileOf({ bytes, name }: Attachment): Promise<TelegramFile> {
     if (options.inputFile) return options.inputFile(bytes, name)
     try {
       const { InputFile } = await import('grammy')
@@ -259,6 +290,24 @@ export function createTelegramPort(
       throw new PortError('refused', `${name} can't be uploaded without grammY's InputFile: ${cure}.`, { cause })
     }
   }
+}
+
+/** Returns the caption of a file, cut to the length that Telegram takes. */
+function captionOf({ caption }: Attachment): string {
+  return clip(disableMentions(caption), captionLength)
+}
+
+/** Whether Telegram takes the file as a photo. An animation would lose all but its first picture. */
+function isPhoto({ bytes }: Attachment): boolean {
+  const { maxBytes, sides, ratio } = photoLimits
+  const { mime, width, height } = imageSize(bytes) ?? { mime: 'image/gif', width: 0, height: 0 }
+  if (mime === 'image/gif' || bytes.length > maxBytes || width === 0 || height === 0) return false
+  return width + height <= sides && Math.max(width, height) <= ratio * Math.min(width, height)
+}
+
+/** Whether Telegram can't use a file as a photo, by the errors of its servers such as `PHOTO_INVALID_DIMENSIONS`. */
+function isRefusedPhoto(response: ReturnType<typeof responseOf>): boolean {
+  return response?.code === 400 && /PHOTO_|IMAGE_PROCESS_FAILED/.test(response.description)
 }
 
 /** Returns a renderer for the client's server: rich messages, or HTML once the server has refused one. */
@@ -338,8 +387,11 @@ function keyboardFields({ buttons }: Bubble): TelegramFields {
   return { reply_markup: { inline_keyboard } }
 }
 
-/** The signal that ends a call before its deadline. */
-type Aborting = Pick<EditOptions, 'signal'>
+/** The signal that ends a call before its deadline, and how many bytes of files it sends. */
+interface Aborting extends Pick<EditOptions, 'signal'> {
+  /** Default 0. */
+  readonly byteCount?: number
+}
 
 /** A chat that may become a supergroup, which has another id and other message ids. */
 interface MovingChat {
@@ -370,10 +422,16 @@ function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingCha
   /** Makes a call. If the group has moved, remembers and reports its new id, and makes the call once more. */
   async function callChat<T>(
     verb: string,
-    { signal: aborted }: Aborting,
+    { signal: aborted, byteCount = 0 }: Aborting,
     make: (signal: TelegramSignal) => Promise<T>,
   ): Promise<T> {
-    const making = { what: `${verb} in chat ${chatId}`, signal: aborted, timeoutMs, clock, toPortError }
+    const making = {
+      what: `${verb} in chat ${chatId}`,
+      signal: aborted,
+      timeoutMs: uploadTimeoutMs(byteCount, timeoutMs),
+      clock,
+      toPortError,
+    }
     const attempt = async (): Promise<T> => await callPlatform(async (signal) => await make(signal), making)
     const before = currentChatId()
     try {

@@ -44,13 +44,14 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
     screen: () =>
-      ours().map(({ messageId, text, isSilent, buttons, replyTo, document }) => ({
+      ours().map(({ messageId, text, isSilent, buttons, replyTo, document, photo }) => ({
         id: String(messageId),
         text,
         isSilent,
         buttons: buttons.map((row) => row.map((button) => ({ label: button.text, data: button.data ?? '' }))),
         replyTo: replyTo === undefined ? undefined : String(replyTo),
-        fileName: document?.name,
+        fileName: (document ?? photo)?.name,
+        isPicture: photo !== undefined,
         fileText: document && new TextDecoder().decode(document.bytes),
       })),
     faults: ['rate-limited', 'refused', 'unanswered', 'unparsable', 'fixed'],

@@ -69,7 +69,7 @@ test('removing a deleted message succeeds', async () => {
 
 test('a document has its name, its text and a caption', async () => {
   const { telegram, port } = await open()
-  const file = { name: 'a.ts', text: 'const ä = 1', caption: 'code' }
+  const file = { name: 'a.ts', mime: 'text/plain', bytes: Buffer.from('const ä = 1'), caption: 'code' }
   await port.upload?.(file, posting)
   const [posted] = telegram.screen(7)
   expect(posted).toMatchObject({ text: 'code', document: { name: 'a.ts' } })
@@ -78,7 +78,7 @@ test('a document has its name, its text and a caption', async () => {
 
 test('a caption and a text without markup mention no one', async () => {
   const { telegram, port, bubble } = await open()
-  await port.upload?.({ name: 'a.ts', text: 'x', caption: '@some_body' }, posting)
+  await port.upload?.({ name: 'a.ts', mime: 'text/plain', bytes: Buffer.from('x'), caption: '@some_body' }, posting)
   await port.post(bubble('', { text: '@some_body', plain: '@some_body', isPlain: true }), { ...posting, key: 'b' })
   expect(telegram.screen(7)).toMatchObject([
     { text: '@\u2060some_body', names: [] },
@@ -88,7 +88,7 @@ test('a caption and a text without markup mention no one', async () => {
 
 test('a long caption is cut, never inside a surrogate pair', async () => {
   const { telegram, port } = await open()
-  await port.upload?.({ name: 'a.ts', text: 'x', caption: '👍'.repeat(600) }, posting)
+  await port.upload?.({ name: 'a.ts', mime: 'text/plain', bytes: Buffer.from('x'), caption: '👍'.repeat(600) }, posting)
   expect(telegram.screen(7)[0]?.text).toBe(`${'👍'.repeat(511)}…`)
 })
 
@@ -99,7 +99,7 @@ test("the host's own grammY makes the file if given", async () => {
     return new InputFile(bytes, name)
   }
   const { port } = await open({}, { inputFile })
-  await port.upload?.({ name: 'b.ts', text: 'b', caption: '' }, posting)
+  await port.upload?.({ name: 'b.ts', mime: 'text/plain', bytes: Buffer.from('b'), caption: '' }, posting)
   expect(made).toEqual(['b.ts'])
 })
 
@@ -128,7 +128,7 @@ test('in a topic, every call that takes the topic names it', async () => {
   const ref = await port.post(bubble('a'), posting)
   await port.edit?.(ref, bubble('b'), editing)
   await port.typing?.(true, editing)
-  await port.upload?.({ name: 'a', text: 'a', caption: '' }, posting)
+  await port.upload?.({ name: 'a', mime: 'text/plain', bytes: Buffer.from('a'), caption: '' }, posting)
   await clock.advance(3000)
   await port.stream?.write(bubble('c'), editing)
   const named = telegram.calls.filter(({ payload }) => String(payload.message_thread_id) === '3')

@@ -1,4 +1,4 @@
-import type { Limits } from '@reply/sink/channel'
+import type { FileLimits, Limits } from '@reply/sink/channel'
 
 /**
  * Bytes of a webhook's request: "Webhooks payloads can be up to 3 MB".
@@ -43,6 +43,31 @@ export const listRows = { most: 10, title: 24, description: 72, button: 20 } as 
 export const captionLength = 1024
 
 /**
+ * Bytes of a file on the Cloud API: 100 MB for a document, and 5 MB for a picture, which must be a JPEG or PNG. Larger pictures
+ * can't be sent as documents. The limit here is this package's own, because a file is kept in memory while it is sent.
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/reference/media#supported-media-types
+ */
+export const fileLimits: FileLimits = { maxBytes: 50_000_000 }
+
+/** The types and the most bytes of a picture. Same page. */
+export const pictureLimits = { types: new Set<string>(['image/jpeg', 'image/png']), maxBytes: 5_000_000 } as const
+
+/**
+ * The media types that the Cloud API takes as documents. Same page. It refuses all others, so that a file of an unknown type can't
+ * be sent.
+ */
+export const documentTypes: ReadonlySet<string> = new Set([
+  'text/plain',
+  'application/pdf',
+  'application/msword',
+  'application/vnd.ms-excel',
+  'application/vnd.ms-powerpoint',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+])
+
+/**
  * Limits of the Cloud API: one message of any kind in 6 s to the same person, and 80 a second from one number
  * (https://developers.facebook.com/docs/whatsapp/cloud-api/overview, under throughput and pair rate limits).
  * WhatsApp allows bursts of up to 45 and then blocks the number for as long, so the pacer avoids them.
@@ -63,6 +88,7 @@ export const cloudLimits: Limits = {
   buttons: { perRow: 1, rows: listRows.most, label: listRows.description, data: 200, maxLength: buttonsBodyLength },
   // The messages endpoint has no silent option.
   silent: false,
+  files: fileLimits,
   // Messages take no idempotency key.
   idempotent: false,
 }
@@ -94,6 +120,7 @@ export const baileysLimits: Limits = {
   // The apps don't show buttons posted by linked devices.
   buttons: undefined,
   silent: false,
+  files: fileLimits,
   // The message id is derived from the post's key.
   idempotent: true,
 }

@@ -93,7 +93,7 @@ describe('the port', () => {
     const { baileys, port } = open()
     const id = baileys.say(jid, 'Hi')
     await port.react?.({ id: `${id}/${jid}` }, 'done', editing)
-    await port.upload?.({ name: 'a.css', text: 'a {}', caption: 'A_file_' }, posting)
+    await port.upload?.({ name: 'a.css', mime: 'text/plain', bytes: Buffer.from('a {}'), caption: 'A_file_' }, posting)
     expect(baileys.screen(jid)).toMatchObject([
       { reaction: '✅' },
       { text: 'A_file_', document: { name: 'a.css', mediaType: 'text/plain', bytes: Buffer.from('a {}') } },

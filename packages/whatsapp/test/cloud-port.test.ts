@@ -74,11 +74,16 @@ test('the prompt is marked as read, and typing shows until it is answered', asyn
 
 test('a file is uploaded, and sent with its name and caption', async () => {
   const { whatsapp, port } = await open()
-  const file = { name: 'code-1.ts', text: 'const a = "ä"\n', caption: 'code_1, *new*' }
+  const file = {
+    name: 'code-1.ts',
+    mime: 'text/plain',
+    bytes: Buffer.from('const a = "ä"\n'),
+    caption: 'code_1, *new*',
+  }
   await port.upload?.(file, posting)
   const [message] = whatsapp.screen(person)
   expect([message?.kind, message?.text, message?.document?.name]).toEqual(['document', 'code_1, *new*', 'code-1.ts'])
-  expect(new TextDecoder().decode(message?.document?.bytes)).toBe(file.text)
+  expect(Buffer.from(message?.document?.bytes ?? [])).toEqual(file.bytes)
 })
 
 test('a reaction is set and removed', async () => {
@@ -160,7 +165,7 @@ describe('a failure', () => {
 
   test('of a media upload is unreachable: it posted nothing', async () => {
     const { whatsapp, port } = await open({ faults: [{ type: 'accept-then-drop', kind: 'media' }] })
-    const file = { name: 'a.txt', text: 'a', caption: 'A.' }
+    const file = { name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: 'A.' }
     expect(await ending(port.upload?.(file, posting))).toMatchObject({ type: 'unreachable' })
     expect(whatsapp.screen(person)).toEqual([])
   })
@@ -209,7 +214,7 @@ describe('a post has the time when it was accepted', () => {
     const at = Math.floor(clock.now() / 1000) * 1000
     expect((await port.post(bubble('Ask.'), posting)).postedAt).toBe(at)
     await clock.advance(6000)
-    const file = { name: 'a.txt', text: 'a', caption: 'A.' }
+    const file = { name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: 'A.' }
     expect((await port.upload?.(file, posting))?.postedAt).toBe(at + 6000)
   })
 

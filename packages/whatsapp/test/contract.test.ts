@@ -52,11 +52,12 @@ async function cloudStage(): Promise<Stage> {
       whatsapp
         .screen(person)
         .filter(({ from }) => from === 'business')
-        .map(({ id, text, buttons, replyTo, document }) => ({
+        .map(({ id, kind, text, buttons, replyTo, document }) => ({
           id,
           text,
           replyTo,
           fileName: document?.name,
+          isPicture: kind === 'image',
           fileText: document && new TextDecoder().decode(document.bytes),
           isSilent: false,
           buttons: buttons.map((one) => [one]),
@@ -64,7 +65,7 @@ async function cloudStage(): Promise<Stage> {
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'undelivered'],
     failNext: (fault) => {
       const planned = faults[fault]
-      for (const kind of ['text', 'interactive', 'document'] as const)
+      for (const kind of ['text', 'interactive', 'document', 'image'] as const)
         if (planned) whatsapp.inject({ ...planned, kind })
     },
     writeText: (text) => ({ id: whatsapp.say(person, text) }),
@@ -83,7 +84,10 @@ const noRemoval = 'the Cloud API takes nothing back'
 const noStreams = 'WhatsApp has no streams'
 const noMarkup = 'WhatsApp refuses no markup: what it does not take is shown as it is'
 const unsought = 'WhatsApp shows a bot no chat'
+const albums = 'WhatsApp has no call for albums: its apps put pictures together on their own'
 const cloud: ChannelContractOptions['skip'] = {
+  'posts an album in order, pictures and others': albums,
+  'posts nothing of an album that is refused or limited': albums,
   'mentions only the people that it is given, above the text': 'the Cloud API has no mentions',
   'edits in place': noEdits,
   'treats an edit without changes as done': noEdits,
@@ -162,10 +166,19 @@ function baileysStage(jid: string): Stage {
       baileys
         .screen(jid)
         .filter(({ from }) => from === 'me')
-        .map(({ id, text, replyTo = '', document }) => {
+        .map(({ id, text, replyTo = '', document, picture }) => {
           const fileName = document?.name
           const fileText = document && new TextDecoder().decode(document.bytes)
-          return { id, text, isSilent: false, buttons: [], replyTo: refs.get(replyTo), fileName, fileText }
+          return {
+            id,
+            text,
+            isSilent: false,
+            buttons: [],
+            replyTo: refs.get(replyTo),
+            fileName,
+            fileText,
+            isPicture: picture !== undefined,
+          }
         }),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'fixed'],
     failNext: (fault) => {
@@ -188,6 +201,8 @@ function baileysStage(jid: string): Stage {
 
 const silence = 'WhatsApp can post nothing silently'
 const linked: ChannelContractOptions['skip'] = {
+  'posts an album in order, pictures and others': albums,
+  'posts nothing of an album that is refused or limited': albums,
   'reports later whether a post was delivered': 'each call waits for what WhatsApp says of its message',
   'finds a post with an unknown result, or resolves with unknown': unsought,
   'notifies only for loud posts': silence,

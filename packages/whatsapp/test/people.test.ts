@@ -152,7 +152,12 @@ describe('a post has the time when it was accepted', () => {
     await clock.advance(1234)
     const ref = await port.post(bubble, posting)
     expect(ref.postedAt).toBe(Math.floor(clock.now() / 1000) * 1000)
-    expect(await port.upload?.({ name: 'a.txt', text: 'a', caption: 'A.' }, { ...posting, key: 'f' })).toMatchObject({
+    expect(
+      await port.upload?.(
+        { name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: 'A.' },
+        { ...posting, key: 'f' },
+      ),
+    ).toMatchObject({
       postedAt: ref.postedAt,
     })
   })

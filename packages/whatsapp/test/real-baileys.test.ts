@@ -45,7 +45,7 @@ test("Baileys makes messages, edits, removals and reactions from the port's cont
   await port.edit?.(ref, bubble('Edited.'), editing)
   await port.remove?.(ref, editing)
   await port.react?.({ id: `3A1/${jid}` }, 'seen', editing)
-  await port.upload?.({ name: 'a.txt', text: 'a', caption: 'A.' }, posting)
+  await port.upload?.({ name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: 'A.' }, posting)
   const own = { remoteJid: jid, fromMe: true, id: ref.id }
   expect(sent).toMatchObject([
     { key: own, message: { extendedTextMessage: { text: 'See https://a.b and *this*' } } },

@@ -37,7 +37,9 @@ test('a redirect is not followed: another host gets neither the token nor a mess
   const redirected = createCloudClient({ token: 'EAAfake', phoneNumberId: '1', apiUrl: first.url })
   const { signal } = new AbortController()
   await expect(redirected.messages({ text: { body: 'Hello' } }, signal)).rejects.toThrow('HTTP 307')
-  await expect(redirected.media({ name: 'a', mediaType: 'text/plain', text: 'a' }, signal)).rejects.toThrow('HTTP 307')
+  await expect(
+    redirected.media({ name: 'a', mediaType: 'text/plain', bytes: Buffer.from('a') }, signal),
+  ).rejects.toThrow('HTTP 307')
   const secret = (): string => 'EAAfake-token'
   const any = { env: 'ANY' }
   const config = { type: 'whatsapp', api: 'cloud', phoneNumberId: '1', apiUrl: first.url, token: any } as const

@@ -112,7 +112,7 @@ async function telegram(way: TelegramWay): Promise<Place> {
   async function sent(source: string): Promise<TelegramMessage | undefined> {
     const posting = { chat: { id: '7' }, signal, silent: false, key: String(++count) }
     if (way === 'caption') {
-      await port.upload?.({ name: 'a.txt', text: 'a', caption: source }, posting)
+      await port.upload?.({ name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: source }, posting)
       await clock.advance(5000)
     } else if (way === 'draft') {
       const bubble = bubbleOf(render, source)
@@ -150,7 +150,8 @@ async function slack(way: 'blocks' | 'plain' | 'fallback' | 'caption' | 'stream'
     const port = createSlackPort({ api, clock, channelId: 'C1', threadTs: root, recipient })
     const posting = { chat: { id: 'C1' }, signal, silent: false, key: String(++count) }
     const wait = async (): Promise<void> => await clock.advance(5000)
-    if (way === 'caption') await port.upload?.({ name: 'a.txt', text: 'a', caption: source }, posting)
+    if (way === 'caption')
+      await port.upload?.({ name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: source }, posting)
     else if (way === 'stream') {
       // The pieces are cut anywhere, and Slack joins them.
       const { text } = renderSlack(source)
@@ -217,7 +218,8 @@ async function discord(way: 'content' | 'plain' | 'caption'): Promise<Place> {
     async show(source) {
       const rung = fake.mentions(channelId).length
       const posting = { chat: { id: channelId }, signal, silent: false, key: String(++count) }
-      if (way === 'caption') await port.upload?.({ name: 'a.txt', text: 'a', caption: source }, posting)
+      if (way === 'caption')
+        await port.upload?.({ name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: source }, posting)
       else {
         const bubble = way === 'plain' ? literally(renderDiscord, source) : bubbleOf(renderDiscord, source, { buttons })
         if (!(await postTo(port, bubble, String(count), clock))) return nothing
@@ -249,7 +251,8 @@ async function cloud(way: 'text' | 'buttons' | 'plain' | 'caption'): Promise<Pla
     async show(source) {
       const posting = { chat: { id: person }, signal, silent: false, key: String(++count) }
       const called = fake.calls.length
-      if (way === 'caption') await port.upload?.({ name: 'a.txt', text: 'a', caption: source }, posting)
+      if (way === 'caption')
+        await port.upload?.({ name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: source }, posting)
       else {
         const bubble =
           way === 'plain'
@@ -311,7 +314,8 @@ async function baileys(way: 'text' | 'plain' | 'caption'): Promise<Place> {
     async show(source) {
       const posting = { chat: { id: jid }, signal, silent: false, key: String(++count) }
       sent.length = 0
-      if (way === 'caption') await port.upload?.({ name: 'a.txt', text: 'a', caption: source }, posting)
+      if (way === 'caption')
+        await port.upload?.({ name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: source }, posting)
       else {
         const bubble = way === 'plain' ? literally(renderWhatsApp, source) : bubbleOf(renderWhatsApp, source)
         if (!(await postTo(port, bubble, String(count), clock))) return nothing

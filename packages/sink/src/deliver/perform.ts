@@ -1,11 +1,13 @@
 import type { Clock } from '@reply/core'
 import { wallTime } from '@reply/core/internal'
 import type { Policy } from '../config.ts'
+import type { TextFile } from '../ledger/card.ts'
 import { type IntentEntry, openStream, refOf } from '../ledger/entry.ts'
 import { doneKey, firstAnswerMessage } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type {
   AppendStream,
+  Attachment,
   Bubble,
   ChannelPort,
   Chat,
@@ -16,7 +18,7 @@ import type {
 } from '../port/port.ts'
 import { PortError } from '../port/port-error.ts'
 import type { Texts } from '../texts.ts'
-import { safeFileName } from '../view/file-name.ts'
+import { toAttachment } from '../view/file-name.ts'
 import type { Edit, Operation, Post } from './operation.ts'
 import { unsentPiece } from './streaming.ts'
 import { openIntentOf } from './transitions.ts'
@@ -72,10 +74,15 @@ async function postSlot(operation: Post, target: OperationTarget): Promise<Messa
   const { slot, isLoud } = operation
   const replyTo = replyToOf(operation, target)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
-  if (slot.file && port.upload) return await port.upload({ ...slot.file, name: safeFileName(slot.file.name) }, posting)
+  if (slot.file && port.upload) return await port.upload(textAttachment(slot.file), posting)
   if (target.stream && openIntentOf(ledger, slot)?.kind === 'stream')
     return await target.stream.open(unsentPiece(slot), posting)
   return await port.post(slot.bubble, posting)
+}
+
+/** Returns the file to upload for a text. */
+function textAttachment({ name, text, caption }: TextFile): Attachment {
+  return toAttachment({ name, bytes: new TextEncoder().encode(text) }, caption)
 }
 
 /** Edits the message. An open stream is appended to or closed instead. Does nothing if the port can't edit. */

@@ -118,7 +118,7 @@ export interface BridgeConnection {
   /**
    * Posts Markdown that is not part of a reply, within the chat's budget. A long text becomes several messages. Resolves
    * with their references. Retries until `Note.until` if certainly nothing was posted, otherwise never. Rejects with a
-   * `PortError`.
+   * `PortError`, for example a `FileRefusal` for a file that the platform doesn't take.
    */
   post(note: Note): Promise<readonly MessageRef[]>
   /** Replaces a message's text and buttons. Rejects with a `PortError`, of type `refused` where messages can't be edited. */
@@ -163,6 +163,8 @@ export interface Note {
   readonly chat: Chat
   /** Markdown, unless `isPlain` is set. People and groups mentioned in it are not notified. */
   readonly text: string
+  /** A file to post instead of a message, with `text` as its caption: plain text in one line. It has no buttons. */
+  readonly file?: NoteFile | undefined
   /** Whether to show the text as it is instead of as Markdown. Default false. */
   readonly isPlain?: boolean | undefined
   /** The message to reply to. If that is gone, the note is posted without it. */
@@ -178,6 +180,16 @@ export interface Note {
   readonly until?: number | undefined
   /** Cancels the note while it waits. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** A file of a note. */
+export interface NoteFile {
+  /** Any name: it is made safe, see `safeFileName`. */
+  readonly name: string
+  /** Its media type. Default `text/plain`. */
+  readonly mime?: string | undefined
+  /** Its content. */
+  readonly bytes: Uint8Array
 }
 
 /** Limits of a download. */

@@ -7,10 +7,11 @@ import { type Slice, split } from '../markdown/split.ts'
 import { backOffMs } from '../port/back-off.ts'
 import type { ButtonLimits } from '../port/limits.ts'
 import type { Bubble, Button, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
-import { PortError } from '../port/port-error.ts'
+import { FileRefusal, PortError } from '../port/port-error.ts'
 import { wellFormedPort, withoutHalf } from '../port/well-formed.ts'
+import { toAttachment } from '../view/file-name.ts'
 import { clip } from '../view/format.ts'
-import type { BridgeConnection, Note } from './bridge-channel.ts'
+import type { BridgeConnection, Note, NoteFile } from './bridge-channel.ts'
 
 /** The client whose limits the notes share, and how to write in a chat. */
 export interface NotesTarget {
@@ -54,6 +55,7 @@ export function createNotes({
   async function post(note: Note): Promise<readonly MessageRef[]> {
     const { chat, replyTo, silent = false, signal = newSignal() } = note
     const { port, render } = writerFor(note)
+    if (note.file) return [await postFile(note, note.file, { port, render })]
     const refs: MessageRef[] = []
     let maxLength = maxLengthOf(port, note)
     let from: Pick<Slice, 'to' | 'open'> = { to: 0, open: undefined }
@@ -75,6 +77,18 @@ export function createNotes({
       from = slice
     } while (from.to < note.text.length)
     return refs
+  }
+
+  /** Posts a file with the note's text as its caption. Rejects with a `FileRefusal` if the channel takes no files. */
+  async function postFile(note: Note, file: NoteFile, { port, render }: NoteWriter): Promise<MessageRef> {
+    const { chat, text, replyTo, silent = false, signal = newSignal() } = note
+    const { upload } = port
+    const attachment = toAttachment(file, text)
+    if (!upload)
+      throw new FileRefusal('refused', `The file ${attachment.name} can't be sent: this chat takes no files.`)
+    const posting = { chat, silent, signal, replyTo, key: newKey() }
+    const caption = noteBubble(text, { ...note, buttons: [] }, { port, render })
+    return await callWithRetries(note, caption, () => upload(attachment, posting), 'post')
   }
 
   /**

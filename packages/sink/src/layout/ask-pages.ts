@@ -1,12 +1,11 @@
-import type { AskContent } from '../ledger/card.ts'
-import type { Attachment } from '../port/port.ts'
+import type { AskContent, TextFile } from '../ledger/card.ts'
 import type { Texts } from '../texts.ts'
 import { literal } from '../view/format.ts'
 
 /** The content of a permission, cut into messages. */
 export interface AskPages {
   /** Posted before the first page. */
-  readonly file?: Attachment | undefined
+  readonly file?: TextFile | undefined
   /** In Markdown, one per message. */
   readonly pages: readonly string[]
   /** Whether the file and the pages contain all of it. */
@@ -50,7 +49,7 @@ export function pagesOf({ head, details, documentLength }: AskContent, options: 
 
 interface HeadWithFile {
   readonly head: string
-  readonly file?: Attachment | undefined
+  readonly file?: TextFile | undefined
 }
 
 /** Returns the length to reserve for the foot: `footLength`, but at most half of a message. */

@@ -1,13 +1,13 @@
 import type { Ask } from '@reply/core'
 import { actionIn } from '../asks/token.ts'
 import { hashOf } from '../hash.ts'
-import type { Card } from '../ledger/card.ts'
+import type { Card, TextFile } from '../ledger/card.ts'
 import type { Entry, Part, Piece } from '../ledger/entry.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Limits } from '../port/limits.ts'
-import type { AppendStream, Attachment, Bubble, Button, Render } from '../port/port.ts'
+import type { AppendStream, Bubble, Button, Render } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
 import type { Flow } from '../view/task.ts'
 import type { Mode } from '../view/view.ts'
@@ -32,8 +32,8 @@ export interface Slot {
   readonly isAllowing?: true | undefined
   /** Whether it begins with a label because it continues a text above other messages. */
   readonly isContinued?: true | undefined
-  /** Set for a file: posted in place of the bubble. */
-  readonly file?: Attachment | undefined
+  /** Set for a text that is posted as a file in place of the bubble. */
+  readonly file?: TextFile | undefined
   /** The posted message stays as it is: the bubble is empty, and no edit is needed. */
   readonly isKept?: true | undefined
   /** Whether more text will be added to it. */

@@ -1,6 +1,16 @@
 import type { AskDetail } from '@reply/core'
-import type { Attachment, Button, Form } from '../port/port.ts'
+import type { Button, Form } from '../port/port.ts'
 import type { Guard } from './guard.ts'
+
+/** A text that is too long for messages and is posted as a file. */
+export interface TextFile {
+  /** Its name, which need not be safe. */
+  readonly name: string
+  /** Its content. */
+  readonly text: string
+  /** A line of plain text to show with it. */
+  readonly caption: string
+}
 
 interface CardFields {
   /** Identifies the card within its reply, for as long as the reply is shown. */
@@ -41,7 +51,7 @@ export type Card =
     })
   | (CardFields & { readonly type: 'notice'; readonly reported: readonly string[] })
   | (CardFields & { readonly type: 'heartbeat' | 'note' | 'todos' | 'reasoning' })
-  | (CardFields & { readonly type: 'file'; readonly file: Attachment })
+  | (CardFields & { readonly type: 'file'; readonly file: TextFile })
   /** How the reply ended, if it needs saying. */
   | (CardFields & { readonly type: 'ending'; readonly isFailure: boolean })
 

@@ -6,6 +6,14 @@ import { PortError, type PortErrorType } from './port-error.ts'
 /** The deadline of each call to a platform, in ms, unless a port's options say otherwise. */
 export const callTimeoutMs = 30_000
 
+/** Bytes that an upload sends in a second on a slow line. */
+const slowBytesPerSecond = 250_000
+
+/** Returns the deadline of a call that sends so many bytes, in ms. */
+export function uploadTimeoutMs(byteCount: number, timeoutMs: number = callTimeoutMs): number {
+  return timeoutMs + Math.ceil((byteCount / slowBytesPerSecond) * 1000)
+}
+
 /** The name, the deadline and the errors of one call. */
 export interface CallOptions {
   /** Names the call and its place in errors, as in "post in chat 7". */

@@ -37,7 +37,7 @@ export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
     options: Options,
     call: (options: Options) => Promise<T>,
   ): Promise<T> => await withLease(lease, options.signal, (signal) => call({ ...options, signal }))
-  const { edit, remove, typing, upload, lookUp, react, reports } = port
+  const { edit, remove, typing, upload, uploadAlbum, lookUp, react, reports } = port
   return {
     get limits() {
       return port.limits
@@ -47,6 +47,7 @@ export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
     ...(remove && { remove: (ref, options) => leased(options, (one) => remove(ref, one)) }),
     ...(typing && { typing: (on, options) => leased(options, (one) => typing(on, one)) }),
     ...(upload && { upload: (file, options) => leased(options, (one) => upload(file, one)) }),
+    ...(uploadAlbum && { uploadAlbum: (files, options) => leased(options, (one) => uploadAlbum(files, one)) }),
     ...(lookUp && { lookUp: (options) => leased(options, lookUp) }),
     ...(react && { react: (ref, sign, options) => leased(options, (one) => react(ref, sign, one)) }),
     // Listening needs no permission.

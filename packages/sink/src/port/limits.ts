@@ -1,4 +1,6 @@
-import { PortError } from './port-error.ts'
+import { byteSize } from '@reply/core/show'
+import type { Attachment } from './port.ts'
+import { FileRefusal, PortError } from './port-error.ts'
 
 /**
  * What a platform allows. Each channel has one in its `limits.ts`, with the source of each number. Hosts with better
@@ -49,6 +51,8 @@ export interface Limits {
    * its own only after `Policy.heartbeatMs` of silence, and that becomes the answer.
    */
   readonly silent?: boolean | undefined
+  /** What the platform takes as files, if the port has `upload`. Default: one file of at most 5 MB in a post. */
+  readonly files?: FileLimits | undefined
   /** Formats a line as Markdown that `Render` shows small: a status, a note, a tool call. Default: emphasised. */
   readonly small?: ((line: string) => string) | undefined
   /** The platform ignores a second post with the same key, so a post with an unknown result is repeated. */
@@ -83,7 +87,7 @@ export const callKinds = [
 ] as const
 
 /**
- * The kind of a call, by the method of `ChannelPort`. `post` includes `upload`. `preview` is a preview's `write`. `open`,
+ * The kind of a call, by the method of `ChannelPort`. `post` includes `upload` and `uploadAlbum`. `preview` is a preview's `write`. `open`,
  * `append` and `close` are those of a stream. `session` tells the platform whether the agent works, if that is not the typing
  * notice itself. The port makes such calls, and paces them.
  */
@@ -94,6 +98,19 @@ export interface KindBudget extends Budget {
   /** `chat`: each chat has it. `client`: all chats of a client share it. */
   readonly scope: 'chat' | 'client'
 }
+
+/** A platform's limits for files. */
+export interface FileLimits {
+  /** The most bytes of a file. */
+  readonly maxBytes: number
+  /** The most files of one post, if the port has `uploadAlbum`. Default 1. */
+  readonly perPost?: number | undefined
+  /** The most bytes of all files of one post. Default: `maxBytes`. */
+  readonly postBytes?: number | undefined
+}
+
+/** The limits of files where a platform names none. */
+export const defaultFileLimits: FileLimits = { maxBytes: 5_000_000 }
 
 /** A platform's limits for buttons. */
 export interface ButtonLimits {
@@ -114,4 +131,15 @@ export function requireLength(text: string, maxLength: number): void {
   const { length } = text
   if (length > maxLength)
     throw new PortError('too-long', `${length} UTF-16 units are too many; the maximum is ${maxLength}.`)
+}
+
+/** Throws a `FileRefusal` for a file with more bytes than the platform takes, or without any. */
+export function requireFileSize({ name, bytes }: Attachment, { maxBytes }: FileLimits): void {
+  const { length } = bytes
+  if (length > maxBytes)
+    throw new FileRefusal(
+      'too-long',
+      `The file ${name} is too large: it has ${byteSize(length)}, and this chat takes at most ${byteSize(maxBytes)}.`,
+    )
+  if (length === 0) throw new FileRefusal('refused', `The file ${name} is empty.`)
 }

@@ -56,6 +56,16 @@ export class PortError extends SafeError {
   }
 }
 
+/**
+ * A file that can't be posted. Its message is a sentence that the chat may show. `too-long` if it has too many bytes, otherwise
+ * `refused`.
+ */
+export class FileRefusal extends PortError {
+  constructor(type: 'refused' | 'too-long', message: string, options: ErrorOptions = {}) {
+    super(type, message, options)
+  }
+}
+
 /** Waits for the removal of a message, and succeeds if it is already gone. */
 export async function ignoreGone(removal: Promise<unknown>): Promise<void> {
   try {

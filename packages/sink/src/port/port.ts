@@ -93,13 +93,18 @@ export interface Bubble extends Rendered {
   readonly form?: Form | undefined
 }
 
-/** A file to post, for text that is too long for a message. Upload it as `text/plain`, whatever its name. */
+/** A file to post. */
 export interface Attachment {
-  /** From a sink: one dot and an extension that desktops open as text. */
+  /** From a sink: one dot, and an extension that desktops open as text or that belongs to `mime`. See `safeFileName`. */
   readonly name: string
-  /** The content of the file, UTF-8 once sent. */
-  readonly text: string
-  /** A line of text to show with the file. */
+  /**
+   * Its media type, without parameters. From a sink: `text/plain` for each kind of text, also HTML and SVG. A port shows a
+   * picture inline if the platform takes it as one, see `imageSize`, and everything else as a document.
+   */
+  readonly mime: string
+  /** Its content. */
+  readonly bytes: Uint8Array
+  /** Plain text to show with the file, in one line. */
   readonly caption: string
 }
 
@@ -135,7 +140,7 @@ export interface TypingOptions extends EditOptions {
 export interface LookUpOptions extends EditOptions {
   /** Its `PostOptions.key`. */
   readonly key: string
-  /** How it was posted: by `post`, by `upload`, or by the `open` of a stream. */
+  /** How it was posted: by `post`, by `upload` or `uploadAlbum`, or by the `open` of a stream. */
   readonly kind: 'message' | 'file' | 'stream'
   /** When it was tried last, in ms since the epoch. */
   readonly since: number
@@ -193,8 +198,17 @@ export interface ChannelPort {
   remove?(ref: MessageRef, options: EditOptions): Promise<void>
   /** Shows the typing notice. `false` hides it, on platforms where it does not expire. Other ports ignore `false`. */
   typing?(on: boolean, options: TypingOptions): Promise<void>
-  /** Posts a file with its caption as one message. Without it, all text goes into messages. */
+  /**
+   * Posts a file with its caption as one message. Without it, all text goes into messages, and the chat only names the files of
+   * a reply. Rejects with a `FileRefusal` if the platform doesn't take such a file.
+   */
   upload?(file: Attachment, options: PostOptions): Promise<MessageRef>
+  /**
+   * Posts 2 to `FileLimits.perPost` files with their captions in one call. If the platform refuses one of them, none may be
+   * posted: the sink then uploads each by itself. Resolves with the reference of the first message. Without it, each file is a
+   * post of its own.
+   */
+  uploadAlbum?(files: readonly Attachment[], options: PostOptions): Promise<MessageRef>
   /**
    * Finds out whether a post with an unknown result is in the chat. Reject while the platform doesn't answer: the sink
    * then calls it again and posts nothing in between. After `unknown`, the sink posts the message once more. Without this

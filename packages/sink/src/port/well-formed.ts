@@ -29,7 +29,7 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
       typing: async (on, { doing, ...options }) =>
         await port.typing?.(on, { ...options, ...(doing !== undefined && { doing: wellFormed(doing) }) }),
     }),
-    ...wellFormedUpload(port),
+    ...wellFormedUploads(port),
     ...(port.lookUp && {
       lookUp: async (options) => (await port.lookUp?.(options)) ?? { type: 'unknown' },
     }),
@@ -43,9 +43,12 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
   }
 }
 
-/** Returns the port's `upload`, which gets well-formed files. Empty if the port has none. */
-function wellFormedUpload({ upload }: ChannelPort): Pick<ChannelPort, 'upload'> {
-  return upload ? { upload: (file, options) => upload(wellFormedFile(file), options) } : {}
+/** Returns the port's methods for files, which get well-formed names and captions. Empty if the port has none. */
+function wellFormedUploads({ upload, uploadAlbum }: ChannelPort): Pick<ChannelPort, 'upload' | 'uploadAlbum'> {
+  return {
+    ...(upload && { upload: (file, options) => upload(wellFormedFile(file), options) }),
+    ...(uploadAlbum && { uploadAlbum: (files, options) => uploadAlbum(files.map(wellFormedFile), options) }),
+  }
 }
 
 /** Returns the same stream or preview, which gets only well-formed text. */
@@ -101,9 +104,9 @@ function wellFormedForm({ token, label, questions }: Form): Form {
   }
 }
 
-/** Returns the file with a well-formed name, text and caption. */
-function wellFormedFile({ name, text, caption }: Attachment): Attachment {
-  return { name: wellFormed(name), text: wellFormed(text), caption: wellFormed(caption) }
+/** Returns the file with a well-formed name and caption. */
+function wellFormedFile({ name, caption, ...file }: Attachment): Attachment {
+  return { ...file, name: wellFormed(name), caption: wellFormed(caption) }
 }
 
 /** Returns the piece with well-formed text, titles and reasons. */

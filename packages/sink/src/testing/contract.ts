@@ -4,6 +4,7 @@ import { bridging } from './contract/bridge.ts'
 import type { BridgeStage } from './contract/bridge-stage.ts'
 import { dividing } from './contract/budgets.ts'
 import { faults } from './contract/faults.ts'
+import { files } from './contract/files.ts'
 import { type InboundStage, inbound } from './contract/inbound.ts'
 import { sharing } from './contract/sharing.ts'
 import type { Stage } from './contract/stage.ts'
@@ -12,7 +13,7 @@ import { whole } from './contract/whole.ts'
 
 const bridgeDemands = [...bridging, ...sharing, ...dividing] as const
 
-const demands = [...verbs, ...faults, ...whole, ...typed, ...asking] as const
+const demands = [...verbs, ...files, ...faults, ...whole, ...typed, ...asking] as const
 
 /** The name of a clause of `portContract`, also used to skip it. */
 export type ClauseName = (typeof demands)[number]['name']

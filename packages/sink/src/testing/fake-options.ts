@@ -48,6 +48,7 @@ export const fakeLimits: Limits = {
   perChat: { calls: 5, perMs: 5000 },
   typingMs: 5000,
   buttons: { perRow: 3, rows: 8, label: 40, data: 64 },
+  files: { maxBytes: 1_000_000, perPost: 4, postBytes: 2_000_000 },
   idempotent: false,
 }
 

@@ -1,4 +1,4 @@
-import type { Budget } from '../port/limits.ts'
+import { type Budget, defaultFileLimits, requireFileSize } from '../port/limits.ts'
 import type {
   AppendStream,
   Attachment,
@@ -34,8 +34,8 @@ export interface FakeMessage {
   readonly isSilent: boolean
   /** How many edits were applied. */
   readonly edits: number
-  /** The file, if it was uploaded. */
-  readonly file?: Attachment | undefined
+  /** The uploaded files. Empty for a text. */
+  readonly files: readonly Attachment[]
   /** When its stream expires, in ms since the epoch. Undefined if it is not an open stream. */
   readonly openUntil?: number | undefined
   /** The latest tasks of its stream. */
@@ -123,7 +123,11 @@ export function createFake(options: FakeOptions): Fake {
     ...(hasMethod('remove') && { remove: (ref) => makeCall('remove', () => void removed.add(ref.id)) }),
     ...(hasMethod('upload') && {
       upload: (file, posting) =>
-        makeCall('upload', (fault) => post({ text: file.caption, buttons: [] }, { ...posting, fault }, file)),
+        makeCall('upload', (fault) => post({ text: file.caption, buttons: [] }, { ...posting, fault }, [file])),
+      uploadAlbum: (files, posting) =>
+        makeCall('uploadAlbum', (fault) =>
+          post({ text: files.map(({ caption }) => caption).join('\n'), buttons: [] }, { ...posting, fault }, files),
+        ),
     }),
     ...(options.reports && { reports }),
     ...(lookUp && { lookUp: ({ key }) => makeCall('lookUp', () => lookUpKey(key)) }),
@@ -248,10 +252,15 @@ export function createFake(options: FakeOptions): Fake {
    * Adds a message, which ends the preview and the typing notice. With idempotency, returns the existing message of a
    * key that is still remembered. Throws as `mustFit` does.
    */
-  function post(bubble: Pick<Bubble, 'text' | 'buttons'>, posting: FakePost, file?: Attachment): MessageRef {
+  function post(
+    bubble: Pick<Bubble, 'text' | 'buttons'>,
+    posting: FakePost,
+    files: readonly Attachment[] = [],
+  ): MessageRef {
     const known = limits.idempotent ? byKey.get(posting.key) : undefined
     if (known && clock.now() - (known.postedAt ?? 0) <= (limits.keyMs ?? Number.POSITIVE_INFINITY)) return known
     mustFit(bubble)
+    mustTake(files)
     const id = String(messages.length + 1)
     const { chat, replyTo, silent, key, fault } = posting
     messages.push({
@@ -262,7 +271,7 @@ export function createFake(options: FakeOptions): Fake {
       replyTo: replyTo?.id,
       isSilent: silent,
       edits: 0,
-      file,
+      files,
     })
     if (!silent) notifications += 1
     preview = undefined
@@ -322,6 +331,16 @@ export function createFake(options: FakeOptions): Fake {
   /** Replaces the message by what `to` returns for it. Does nothing for an unknown id. */
   function changeMessage({ id }: Pick<FakeMessage, 'id'>, to: (message: FakeMessage) => FakeMessage): void {
     for (const [at, message] of messages.entries()) if (message.id === id) messages[at] = to(message)
+  }
+
+  /** Throws a `FileRefusal` for a file that is too large or empty, and `refused` for too many files. */
+  function mustTake(files: readonly Attachment[]): void {
+    const given = limits.files ?? defaultFileLimits
+    for (const file of files) requireFileSize(file, given)
+    const { maxBytes, perPost = 1, postBytes = maxBytes } = given
+    const sizes = files.map(({ bytes }) => bytes.length)
+    if (files.length > perPost || sizes.reduce((sum, size) => sum + size, 0) > postBytes)
+      throw new PortError('refused', 'Too many files, or too many bytes in all.')
   }
 
   /** Throws `refused` for a blank text, half of a surrogate pair or too many buttons, and `too-long` for a long text. */

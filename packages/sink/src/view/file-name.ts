@@ -1,4 +1,5 @@
 import { escapeInvisible } from '@reply/core'
+import type { Attachment } from '../port/port.ts'
 import { clip } from './format.ts'
 
 /**
@@ -36,12 +37,17 @@ const shownTypes: ReadonlyMap<string, string> = new Map([
   ['image/webp', 'webp'],
   ['application/pdf', 'pdf'],
   ['application/zip', 'zip'],
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
+  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'],
+  ['application/vnd.openxmlformats-officedocument.presentationml.presentation', 'pptx'],
   ['audio/mpeg', 'mp3'],
   ['audio/ogg', 'ogg'],
   ['audio/wav', 'wav'],
   ['video/mp4', 'mp4'],
   ['video/webm', 'webm'],
 ])
+
+const typesByExtension = new Map([...shownTypes].map(([type, extension]) => [extension, type]))
 
 /** Types whose content is a text. */
 const textType = /^(?:text\/|application\/(?:json|xml|javascript|x-sh)$|image\/svg)/
@@ -82,4 +88,21 @@ export function safeFileName(name: string, mime = 'text/plain'): string {
     .replace(/^-|-$/g, '')
   const stem = clip(parts, stemLength).replace(/[-…]+$/, '') || 'file'
   return `${device.test(stem) ? `${stem}_` : stem}.${fixed ?? (isInert ? extension : 'txt')}`
+}
+
+/**
+ * Returns a file to post: with a safe name, and a media type that agrees with it. Every kind of text is `text/plain`, and a type
+ * that is not known to be harmless is `application/octet-stream`.
+ */
+export function toAttachment(
+  {
+    name,
+    mime = 'text/plain',
+    bytes,
+  }: { readonly name: string; readonly mime?: string | undefined } & Pick<Attachment, 'bytes'>,
+  caption: string,
+): Attachment {
+  const extension = typeExtension(mime)
+  const type = extension === undefined ? 'text/plain' : (typesByExtension.get(extension) ?? 'application/octet-stream')
+  return { name: safeFileName(name, mime), mime: type, bytes, caption }
 }

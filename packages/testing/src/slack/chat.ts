@@ -39,7 +39,7 @@ export interface Post {
   readonly blocks: readonly unknown[]
   /** Of the app, for apps. */
   readonly metadata?: unknown
-  readonly file?: SlackFileSent
+  readonly files?: readonly SlackFileSent[]
   readonly stream?: Stream
   readonly editedTimes: number
   readonly reactions: readonly string[]

@@ -322,8 +322,8 @@ function getUploadUrl(state: SlackState, payload: Fields): Fields {
 }
 
 /**
- * Posts each uploaded file as a message of its own. Throws a `Refusal` at the first file without bytes, after posting
- * those before it.
+ * Posts the uploaded files as one message. Throws a `Refusal`, and posts nothing, if one of them has no bytes. "Multiple files in
+ * a single message": https://docs.slack.dev/tools/node-slack-sdk/web-api#upload-a-file
  */
 function completeUpload(state: SlackState, payload: Fields): Fields {
   const uploads = optionalList(payload, 'files', 'invalid_arguments') ?? []
@@ -331,16 +331,18 @@ function completeUpload(state: SlackState, payload: Fields): Fields {
   const threadTs = threadOf(channel, payload)
   const text = textIn(payload, 'initial_comment') ?? ''
   state.mentions.push(...mentionsInMrkdwn(text))
-  for (const { id: named } of uploads.map(fieldsOf)) {
+  const files = uploads.map(fieldsOf).map(({ id: named }) => {
     const id = String(named)
-    const upload = state.uploads.get(id)
-    if (!upload?.bytes) throw new Refusal('file_not_found')
-    state.uploads.delete(id)
-    const file = { id, name: upload.name, bytes: upload.bytes }
-    state.files.set(id, file)
-    const shown = { text, mode: 'plain', rows: [] } as const
-    addPost(state, channel, { from: 'bot', threadTs, fallback: text, shown, blocks: [], file })
+    const { name = '', bytes } = state.uploads.get(id) ?? {}
+    if (!bytes) throw new Refusal('file_not_found')
+    return { id, name, bytes }
+  })
+  for (const file of files) {
+    state.uploads.delete(file.id)
+    state.files.set(file.id, file)
   }
+  const shown = { text, mode: 'plain', rows: [] } as const
+  if (files.length > 0) addPost(state, channel, { from: 'bot', threadTs, fallback: text, shown, blocks: [], files })
   return { files: uploads }
 }
 

@@ -16,8 +16,10 @@ export interface SlackMessage {
   readonly fallback: string
   /** Rows of buttons and selects. */
   readonly controls: readonly (readonly SlackControl[])[]
-  /** The attached file, if any. */
+  /** The attached file, if any. The first of several. */
   readonly file: { readonly name: string; readonly bytes: Uint8Array } | undefined
+  /** All attached files. */
+  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[]
   /** The `ts` of its thread's first message. Absent outside of threads. */
   readonly threadTs: string | undefined
   /** How often it was edited. */
@@ -40,7 +42,7 @@ export function screenOf({ posts }: Channel, threadTs: string | undefined, now: 
 }
 
 /** A message as a person sees it now. It is streaming as long as its stream lives. */
-function messageShown({ shown, stream, file, from, ...post }: Post, now: number): SlackMessage {
+function messageShown({ shown, stream, files = [], from, ...post }: Post, now: number): SlackMessage {
   return {
     ts: post.ts,
     from: from === 'bot' ? 'bot' : 'user',
@@ -48,7 +50,8 @@ function messageShown({ shown, stream, file, from, ...post }: Post, now: number)
     mode: shown.mode,
     fallback: post.fallback,
     controls: shown.rows,
-    file: file && nameAndBytes(file),
+    file: files.map(nameAndBytes)[0],
+    files: files.map(nameAndBytes),
     threadTs: post.threadTs,
     editedTimes: post.editedTimes,
     reactions: post.reactions,

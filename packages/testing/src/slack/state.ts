@@ -94,7 +94,9 @@ export function createState(
     changed: ({ id }) => onChange(id),
     sharesOf: (file) =>
       [...places.all.values()].flatMap(({ id, posts }) =>
-        [...posts.values()].flatMap((post) => (post.file?.id === file ? [{ channel: id, ts: post.ts }] : [])),
+        [...posts.values()].flatMap(({ ts, files = [] }) =>
+          files.some((one) => one.id === file) ? [{ channel: id, ts }] : [],
+        ),
       ),
   }
 }

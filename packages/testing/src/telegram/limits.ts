@@ -28,6 +28,8 @@ export const limits = {
   /** Bytes. [docs] */
   document: 50 * 1024 * 1024,
   photo: 10 * 1024 * 1024,
+  /** Files of an album. [docs] */
+  album: 10,
   /** Bytes of a file that a bot downloads. [docs] */
   download: 20_000_000,
   /** Reactions of a bot on one message. [docs] */

@@ -21,6 +21,7 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['sendRichMessage', sendRichMessage],
   ['sendDocument', sendDocument],
   ['sendPhoto', sendPhoto],
+  ['sendMediaGroup', sendMediaGroup],
   ['sendMessageDraft', sendMessageDraft],
   ['sendRichMessageDraft', sendRichMessageDraft],
   ['sendChatAction', sendChatAction],
@@ -76,6 +77,25 @@ function sendPhoto(state: TelegramState, payload: Fields): unknown {
 }
 
 /**
+ * Posts an album and returns its messages, each with its own caption. Throws a `Refusal`, and posts nothing, as `sendPost` does,
+ * for a wrong number of files, for one that can't be used, and for documents together with photos.
+ * https://core.telegram.org/bots/api#sendmediagroup
+ */
+function sendMediaGroup(state: TelegramState, payload: Fields): unknown {
+  const items = (listIn(payload, 'media') ?? []).map(fieldsOf)
+  if (items.length < 2 || items.length > limits.album) throw badRequest('Wrong number of items specified')
+  if (new Set(items.map(({ type }) => type)).size > 1)
+    throw badRequest("document can't be mixed with other media types")
+  const albumId = `album-${state.nextMessageId()}`
+  const posts = items.map((item) => {
+    const type = item.type === 'photo' ? 'photo' : 'document'
+    const file = readFile(state, { ...payload, [type]: item.media }, type)
+    return { content: captionContent({ ...item }), file: { [type]: file, albumId } }
+  })
+  return posts.map(({ content, file }) => sendPost(state, payload, content, file))
+}
+
+/**
  * Posts the bot's message and returns it as the Bot API does. Throws a `Refusal` for wrong buttons, or a chat, topic or
  * replied message that doesn't exist or refuses the bot, and a 429 if the budget is used up. The Bot API itself refuses
  * unreadable or unknown input. Only calls passed on to Telegram use the budget.
@@ -84,7 +104,7 @@ function sendPost(
   state: TelegramState,
   payload: Fields,
   content: Content,
-  file: Pick<Post, 'document' | 'photo'> = {},
+  file: Pick<Post, 'document' | 'photo' | 'albumId'> = {},
 ): unknown {
   const rows = keyboardIn(payload)
   const target = targetOf(state, payload)
@@ -125,9 +145,15 @@ function readFile({ files }: TelegramState, payload: Fields, field: 'document' |
   }
   if (upload.bytes.length === 0) throw badRequest('file must be non-empty')
   if (upload.bytes.length > limits[field]) throw new Refusal(413, 'Request Entity Too Large')
+  if (field === 'photo' && !isImage(upload.bytes)) throw badRequest('IMAGE_PROCESS_FAILED')
   const file = { ...upload, fileId: `file-${files.size + 1}` }
   files.set(file.fileId, file)
   return file
+}
+
+/** Whether the bytes begin as those of a PNG, JPEG, WebP or GIF. */
+function isImage(bytes: Uint8Array): boolean {
+  return /^(?:\x89PNG|\xff\xd8\xff|RIFF|GIF8)/.test(Buffer.from(bytes.subarray(0, 4)).toString('latin1'))
 }
 
 /** Shows a text as the draft. Throws a `Refusal` as `showDraft` does, and for a text that Telegram doesn't accept. */

@@ -113,11 +113,11 @@ function captionFields({ content: { text, entities } }: Post): Fields {
 /** The fields of a message's content: its file, document or photo with the caption, else its text. */
 function contentFields(post: Post): Fields {
   const { document, photo, media, albumId } = post
-  if (media)
-    return { ...mediaFields(media), ...(albumId !== undefined && { media_group_id: albumId }), ...captionFields(post) }
-  if (document) return { document: { ...fileFields(document), file_name: document.name }, ...captionFields(post) }
+  const more = { ...(albumId !== undefined && { media_group_id: albumId }), ...captionFields(post) }
+  if (media) return { ...mediaFields(media), ...more }
+  if (document) return { document: { ...fileFields(document), file_name: document.name }, ...more }
   // Telegram returns a photo in several sizes. https://core.telegram.org/bots/api#photosize
-  if (photo) return { photo: [{ ...fileFields(photo), width: 90, height: 90 }], ...captionFields(post) }
+  if (photo) return { photo: [{ ...fileFields(photo), width: 90, height: 90 }], ...more }
   return textFields(post)
 }
 

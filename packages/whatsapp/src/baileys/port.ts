@@ -7,12 +7,14 @@ import {
   type ChannelPort,
   callPlatform,
   type EditOptions,
+  imageSize,
   PortError,
   type PostOptions,
+  uploadTimeoutMs,
 } from '@reply/sink/channel'
-import { requireLength } from '@reply/sink/internal'
+import { requireFileSize, requireLength } from '@reply/sink/internal'
 import { toBaileysPortError } from '../error.ts'
-import { baileysLimits, editWindowMs, textLength } from '../limits.ts'
+import { baileysLimits, editWindowMs, fileLimits, pictureLimits, textLength } from '../limits.ts'
 import { escapeWhatsApp } from '../render.ts'
 import { sharedAccountState } from './account-state.ts'
 import {
@@ -36,6 +38,12 @@ export interface BaileysPortOptions {
   readonly timeoutMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
+}
+
+/** The signal that ends a call before its deadline, and how many bytes of a file it sends. */
+interface CallLimits extends Pick<EditOptions, 'signal'> {
+  /** Default 0. */
+  readonly byteCount?: number | undefined
 }
 
 /** Creates the platform adapter for one chat of a linked device. It never retries a call: the sink does. */
@@ -84,14 +92,17 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   }
 
   /** Posts a file, and resolves once WhatsApp has it. */
-  async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    const document = {
-      document: Buffer.from(text),
-      fileName: name,
-      mimetype: 'text/plain',
-      caption: escapeWhatsApp(caption),
-    }
-    return await send('upload', document, { ...posting, shown: caption })
+  async function upload(attachment: Attachment, posting: PostOptions): Promise<MessageRef> {
+    requireFileSize(attachment, fileLimits)
+    const { name, mime, bytes } = attachment
+    const caption = escapeWhatsApp(attachment.caption)
+    const picture = imageSize(bytes)?.mime
+    const isPicture =
+      picture !== undefined && pictureLimits.types.has(picture) && bytes.length <= pictureLimits.maxBytes
+    const content = isPicture
+      ? { image: Buffer.from(bytes), mimetype: picture, caption }
+      : { document: Buffer.from(bytes), fileName: name, mimetype: mime, caption }
+    return await send('upload', content, { ...posting, shown: attachment.caption, byteCount: bytes.length })
   }
 
   /** Sets the reaction. Without a sign, removes it. */
@@ -106,13 +117,22 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   async function send(
     verb: string,
     content: BaileysContent,
-    { key, replyTo: repliedTo, shown, signal }: PostOptions & { readonly shown: string },
+    {
+      key,
+      replyTo: repliedTo,
+      shown,
+      signal,
+      byteCount,
+    }: PostOptions & {
+      readonly shown: string
+      readonly byteCount?: number | undefined
+    },
   ): Promise<MessageRef> {
     const messageId = messageIdFor(jid, key)
     const quoted = repliedTo && { quoted: quotableIn(jid, messageToQuote(repliedTo.id)) }
     // The edit window may begin with the first try, so a retry keeps that time.
     state.rememberMessage(messageId, { key: ownKey({ id: messageId }), message: { conversation: shown } }, clock.now())
-    return { id: messageId, postedAt: await deliver(verb, content, { signal }, { messageId, ...quoted }) }
+    return { id: messageId, postedAt: await deliver(verb, content, { signal, byteCount }, { messageId, ...quoted }) }
   }
 
   /**
@@ -122,12 +142,12 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   async function deliver(
     verb: string,
     content: BaileysContent,
-    { signal }: Pick<EditOptions, 'signal'>,
+    calling: CallLimits,
     options: BaileysSendOptions & { readonly messageId: string },
   ): Promise<number | undefined> {
     const { messageId } = options
     state.forgetAck(messageId)
-    return await call(verb, { signal }, async () => {
+    return await call(verb, calling, async () => {
       const socket = state.requireSocket()
       await socket.sendMessage(jid, content, options).catch((error: unknown) => {
         throw asAmbiguous(toBaileysPortError(error, `${verb} in chat ${jid}`))
@@ -161,11 +181,11 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
    * Makes a call. Rejects with a `PortError`. A socket can't abort a call, so a timeout or an abort only stops waiting for
    * it.
    */
-  async function call<T>(verb: string, { signal }: Pick<EditOptions, 'signal'>, make: () => Promise<T>): Promise<T> {
+  async function call<T>(verb: string, { signal, byteCount }: CallLimits, make: () => Promise<T>): Promise<T> {
     return await callPlatform(make, {
       what: `${verb} in chat ${jid}`,
       signal,
-      timeoutMs,
+      timeoutMs: uploadTimeoutMs(byteCount ?? 0, timeoutMs),
       clock,
       toPortError: toBaileysPortError,
     })

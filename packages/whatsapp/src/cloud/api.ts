@@ -12,8 +12,8 @@ export interface CloudMedia {
   readonly name: string
   /** Its media type, for example `text/plain`. */
   readonly mediaType: string
-  /** Its content, which is sent as UTF-8. */
-  readonly text: string
+  /** Its content. */
+  readonly bytes: Uint8Array
 }
 
 /** The result of a call. */
@@ -35,7 +35,7 @@ export interface CloudClient {
   readonly phoneNumberId: string
   /** Posts a message, marks one as read, or shows typing. Rejects with a `CloudError`, or as `fetch` does. */
   messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted>
-  /** Uploads a file. Resolves with the media id for a document message. */
+  /** Uploads a file. Resolves with the media id for a document or picture message. */
   media(media: CloudMedia, signal: AbortSignal): Promise<string>
   /**
    * Resolves when Meta answers. The sink calls it before it repeats a post that had no response. Without it, the post is
@@ -92,11 +92,11 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
   /**
    * Uploads a file, and resolves with its id. Rejects with a `CloudError` for a refusal, and for a response without an id.
    */
-  async function media({ name, mediaType, text }: CloudMedia, signal: AbortSignal): Promise<string> {
+  async function media({ name, mediaType, bytes }: CloudMedia, signal: AbortSignal): Promise<string> {
     const body = new FormData()
     body.set('messaging_product', 'whatsapp')
     body.set('type', mediaType)
-    body.set('file', new Blob([text], { type: mediaType }), name)
+    body.set('file', new Blob([Buffer.from(bytes)], { type: mediaType }), name)
     const { answer } = await call('/media', { body, signal })
     const id = toMediaId(answer)
     if (id !== undefined) return id

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@reply/core'
 import { wallTime } from '@reply/core/internal'
+import { byteSize } from '@reply/core/show'
 import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
@@ -8,19 +9,25 @@ import {
   type ChannelPort,
   callPlatform,
   type EditOptions,
+  FileRefusal,
+  imageSize,
   type LookedUp,
   type LookUpOptions,
   PortError,
   type PostOptions,
+  uploadTimeoutMs,
 } from '@reply/sink/channel'
-import { clip, lookUpByProbe, requireLength } from '@reply/sink/internal'
+import { clip, lookUpByProbe, requireFileSize, requireLength } from '@reply/sink/internal'
 import { CloudError, toCloudPortError, windowCode } from '../error.ts'
 import {
   buttonsBodyLength,
   captionLength,
   cloudLimits,
+  documentTypes,
+  fileLimits,
   listBodyLength,
   listRows,
+  pictureLimits,
   replyButtons,
   textLength,
 } from '../limits.ts'
@@ -74,15 +81,22 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
    * Uploads a file and posts it. A failed upload has posted nothing, so it can safely be retried: if its result is unknown,
    * rejects with `unreachable`.
    */
-  async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    // The only text media type that the API accepts. The file name shows the format.
-    const file = { name, mediaType: 'text/plain', text }
-    const id = await call('upload', posting, (signal) => client.media(file, signal)).catch((error: PortError) => {
-      if (error.type !== 'ambiguous') throw error
-      throw new PortError('unreachable', error.message, { cause: error.cause })
-    })
-    const document = { id, filename: name, caption: clip(escapeWhatsApp(caption), captionLength) }
-    return await send('upload', { type: 'document', document }, posting)
+  async function upload(attachment: Attachment, posting: PostOptions): Promise<MessageRef> {
+    requireFileSize(attachment, fileLimits)
+    const { name, bytes } = attachment
+    const mediaType = requireMediaType(attachment)
+    const uploading = { signal: posting.signal, byteCount: bytes.length }
+    const id = await call('upload', uploading, (signal) => client.media({ name, mediaType, bytes }, signal)).catch(
+      (error: PortError) => {
+        if (error.type !== 'ambiguous') throw error
+        throw new PortError('unreachable', error.message, { cause: error.cause })
+      },
+    )
+    const caption = clip(escapeWhatsApp(attachment.caption), captionLength)
+    const message = pictureLimits.types.has(mediaType)
+      ? { type: 'image', image: { id, caption } }
+      : { type: 'document', document: { id, filename: name, caption } }
+    return await send('upload', message, posting)
   }
 
   /**
@@ -142,12 +156,28 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   /** Makes a call. `verb` names it in errors. Rejects with a `PortError`. */
   async function call<T>(
     verb: string,
-    { signal }: Pick<EditOptions, 'signal'>,
+    { signal, byteCount = 0 }: Pick<EditOptions, 'signal'> & { readonly byteCount?: number },
     make: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
+    const deadlineMs = uploadTimeoutMs(byteCount, timeoutMs)
     const toPortError = toCloudPortError
-    return await callPlatform(make, { what: `${verb} to ${to}`, signal, timeoutMs, clock, toPortError })
+    return await callPlatform(make, { what: `${verb} to ${to}`, signal, timeoutMs: deadlineMs, clock, toPortError })
   }
+}
+
+/**
+ * Returns the media type to upload a file as: that of a picture by its bytes, or that of a document. Throws a `FileRefusal` for a
+ * file that the API takes as neither.
+ */
+function requireMediaType({ name, mime, bytes }: Attachment): string {
+  const picture = imageSize(bytes)?.mime
+  if (picture !== undefined && pictureLimits.types.has(picture)) {
+    if (bytes.length <= pictureLimits.maxBytes) return picture
+    const sizes = `it has ${byteSize(bytes.length)}, and WhatsApp takes at most ${byteSize(pictureLimits.maxBytes)}`
+    throw new FileRefusal('too-long', `The picture ${name} is too large: ${sizes}.`)
+  }
+  if (documentTypes.has(mime)) return mime
+  throw new FileRefusal('refused', `The file ${name} can't be sent: WhatsApp takes no files of the type ${mime}.`)
 }
 
 /**

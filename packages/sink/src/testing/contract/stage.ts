@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@reply/core'
 import type { Demand as AnyDemand } from '@reply/core/testing'
 import type { Actor } from '../../port/actor.ts'
-import type { Bubble, ChannelPort, Chat, MessageRef, Render } from '../../port/port.ts'
+import type { Attachment, Bubble, ChannelPort, Chat, MessageRef, Render } from '../../port/port.ts'
 import { PortError } from '../../port/port-error.ts'
 
 /** A message as a person in the chat sees it. */
@@ -16,10 +16,14 @@ export interface SeenMessage {
   readonly buttons: readonly (readonly { readonly label: string; readonly data: string }[])[]
   /** The id of the message that it replies to. */
   readonly replyTo?: string | undefined
-  /** The name of the attached file. */
+  /** The name of the attached file. Absent for a picture, on platforms that show none. */
   readonly fileName?: string | undefined
   /** The content of the attached file. */
   readonly fileText?: string | undefined
+  /** Whether the app shows the file as a picture. */
+  readonly isPicture?: boolean | undefined
+  /** The names of all files, on platforms where a message may have several. */
+  readonly fileNames?: readonly string[] | undefined
 }
 
 /**
@@ -89,6 +93,11 @@ export function must(holds: boolean, message: string): asserts holds {
 /** Renders a text as the sink would post it. */
 export function bubbleOf({ render }: Stage, source: string, buttons: Bubble['buttons'] = []): Bubble {
   return { ...render(source), source, isPlain: false, buttons }
+}
+
+/** Returns a text as a file to post. */
+export function textFile(name: string, text: string, caption: string): Attachment {
+  return { name, mime: 'text/plain', bytes: new TextEncoder().encode(text), caption }
 }
 
 /** Whether the texts are equal except for white space, in which platforms differ. */

@@ -164,20 +164,6 @@ export const verbs = [
     },
   },
   {
-    name: 'posts a file with its caption',
-    needs: ({ port }) => port.upload !== undefined,
-    run: async (stage) => {
-      must(stage.port.upload !== undefined, 'The port has no `upload`.')
-      const file = { name: 'code-1.ts', text: 'const a = 1\n', caption: 'A file.' }
-      const { chat } = stage
-      const { signal } = new AbortController()
-      const ref = await stage.port.upload(file, { chat, silent: true, key: 'file', signal })
-      const [message] = stage.screen()
-      must(message?.id === ref.id, `The ref has the id ${ref.id}, the message ${message?.id}.`)
-      must(message.text.includes('A file.'), `Its caption is "${message.text}".`)
-    },
-  },
-  {
     name: 'posts once per key',
     needs: ({ port }) => port.limits.idempotent,
     run: async (stage) => {

@@ -24,7 +24,16 @@ export type CloudFault = ToCalls &
   )
 
 /** The kind of a call. `number` reads the number that people write to. */
-export type CloudCallKind = 'text' | 'interactive' | 'document' | 'reaction' | 'typing' | 'media' | 'number' | 'other'
+export type CloudCallKind =
+  | 'text'
+  | 'interactive'
+  | 'document'
+  | 'image'
+  | 'reaction'
+  | 'typing'
+  | 'media'
+  | 'number'
+  | 'other'
 
 interface ToCalls extends FaultTimes {
   /** Default: any but `typing` and `number`. */

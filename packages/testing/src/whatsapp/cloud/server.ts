@@ -144,10 +144,10 @@ function answerTo(fault: AnswerFault<CloudFault>): Answer | undefined {
 const expired = new CloudRefusal(190, 'Error validating access token', { status: 401 })
 const unknown = new CloudRefusal(100, 'Unsupported post request. Object with that id does not exist')
 
-/** The kind of a message's call. "typing" for a read receipt, and "other" for a picture or a template. */
+/** The kind of a message's call. "typing" for a read receipt, and "other" for a template. */
 function kindOf(fields: Fields): CloudCallKind {
   if (fields.status !== undefined) return 'typing'
-  const kinds: readonly CloudCallKind[] = ['text', 'interactive', 'document', 'reaction']
+  const kinds: readonly CloudCallKind[] = ['text', 'interactive', 'document', 'image', 'reaction']
   return kinds.find((kind) => kind === fields.type) ?? 'other'
 }
 

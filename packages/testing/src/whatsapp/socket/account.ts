@@ -12,6 +12,7 @@ export interface SocketPost {
   readonly editedTimes: number
   readonly replyTo?: string
   readonly document?: { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array }
+  readonly picture?: { readonly mediaType: string; readonly bytes: Uint8Array }
   readonly reaction?: string
   readonly isRead?: true
 }
@@ -143,6 +144,9 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
       ...(typeof replyTo === 'string' && { replyTo }),
       ...(content.document instanceof Uint8Array && {
         document: { name: String(content.fileName), mediaType: String(content.mimetype), bytes: content.document },
+      }),
+      ...(content.image instanceof Uint8Array && {
+        picture: { mediaType: String(content.mimetype), bytes: content.image },
       }),
     })
   }

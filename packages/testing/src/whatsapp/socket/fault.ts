@@ -31,7 +31,7 @@ export type SocketFault = FaultTimes & {
     | { readonly type: 'stall' }
   )
 
-export type SocketCallKind = 'text' | 'edit' | 'delete' | 'react' | 'document' | 'typing' | 'read'
+export type SocketCallKind = 'text' | 'edit' | 'delete' | 'react' | 'document' | 'image' | 'typing' | 'read'
 
 /**
  * Whether a fault applies to a call: it is of the fault's kind. Without a kind, a fault applies to all but `typing`

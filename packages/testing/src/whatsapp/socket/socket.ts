@@ -256,9 +256,9 @@ export function createSocket(link: SocketLink): SocketHandle {
 /** The acknowledgement, with the error of a refusal. "nothing" if none is sent. */
 type Acknowledged = { readonly error?: string } | 'nothing'
 
-/** The kind of a message's call. "text" for content without an edit, deletion, reaction or document. */
+/** The kind of a message's call. "text" for content without an edit, deletion, reaction, document or picture. */
 function kindOf(content: Fields): SocketCallKind {
-  const kinds = ['edit', 'delete', 'react', 'document'] as const
+  const kinds = ['edit', 'delete', 'react', 'document', 'image'] as const
   return kinds.find((kind) => content[kind] !== undefined) ?? 'text'
 }
 

@@ -43,6 +43,8 @@ export interface BaileysMessage {
   readonly replyTo: string | undefined
   /** The attached file, if any. */
   readonly document: { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array } | undefined
+  /** A picture that the app shows, with the text as its caption. */
+  readonly picture: { readonly mediaType: string; readonly bytes: Uint8Array } | undefined
   /** The account's emoji below it, if any. */
   readonly reaction: string | undefined
   /** Whether the account marked it as read. */
@@ -226,6 +228,7 @@ function messageShown({
   editedTimes,
   replyTo,
   document,
+  picture,
   reaction,
   isRead,
 }: SocketPost): BaileysMessage {
@@ -237,6 +240,7 @@ function messageShown({
     editedTimes,
     replyTo,
     document,
+    picture,
     reaction: reaction || undefined,
     isRead: isRead === true,
   }

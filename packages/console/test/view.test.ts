@@ -206,10 +206,10 @@ test('an edit shows how many lines it changed', () => {
   ])
 })
 
-test('files have their name, size and address, those of a call below it', () => {
+test('files have their name, size, caption and address, those of a call below it', () => {
   const attachments = [
     { id: 'a.file.0', mime: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'dot.png', size: 3 },
-    { id: 'a.file.1', mime: 'text/plain', url: 'file:///project/a%20b.txt' },
+    { id: 'a.file.1', mime: 'text/plain', url: 'file:///project/a%20b.txt', caption: 'All\nof it' },
   ]
   const own = { id: 'f', messageID: 'msg_1', status: 'sealed', type: 'file', raw: 0 } as const
   const parts = [
@@ -220,7 +220,7 @@ test('files have their name, size and address, those of a call below it', () => 
   expect(picture(replyOf(parts))).toEqual([
     '✓ read dot.png 1.2s',
     '+ dot.png · 3 B',
-    '+ a b.txt · file:///project/a%20b.txt',
+    '+ a b.txt · All of it · file:///project/a%20b.txt',
     '+ all.zip · 1.2 MB · https://example.com/all.zip',
   ])
   expect(picture(replyOf(parts), { width: 30 }).slice(-2)).toEqual([

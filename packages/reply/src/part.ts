@@ -101,6 +101,8 @@ export interface ReplyFile {
   readonly filename?: string | undefined
   /** Its size in bytes. Absent if it is unknown. */
   readonly size?: number | undefined
+  /** A text to show with it, from the tool that returned it. Absent if there is none. */
+  readonly caption?: string | undefined
 }
 
 /** The state of a tool call, as far as it is known. */

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { sentFileText } from '@reply/core/internal'
 import { mimeTypeOf } from './mime-type.ts'
 import { byteSize, FileRefusal, type FileRules, openInProject, requireStable } from './project-file.ts'
 
@@ -76,7 +77,7 @@ function linkTo(path: string, size: number, caption: string | undefined): SendFi
   const uri = pathToFileURL(path).href
   const name = basename(path)
   const mimeType = mimeTypeOf(path)
-  const text = `Attached for the people in the chat: ${name} (${mimeType}, ${byteSize(size)}).`
+  const text = sentFileText(name, mimeType, byteSize(size))
   const link = { uri, name, mimeType, size, ...(caption !== undefined && { description: caption }) }
   const attachment = {
     type: 'file',

@@ -94,9 +94,16 @@ test.each([
     { mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA', filename: undefined, size: 3 },
   ],
   [
-    'a link with its size',
-    { type: 'resource_link', uri: 'file:///a/all.zip', name: 'all.zip', mimeType: 'application/zip', size: 12 },
-    { mime: 'application/zip', url: 'file:///a/all.zip', filename: 'all.zip', size: 12 },
+    'a link with its size and caption',
+    {
+      type: 'resource_link',
+      uri: 'file:///a/all.zip',
+      name: 'all.zip',
+      mimeType: 'application/zip',
+      size: 12,
+      description: 'All',
+    },
+    { mime: 'application/zip', url: 'file:///a/all.zip', filename: 'all.zip', size: 12, caption: 'All' },
   ],
   [
     'a link without a type',

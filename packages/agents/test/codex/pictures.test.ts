@@ -137,11 +137,16 @@ test("the other contents of an MCP tool's result are not lost", () => {
     { type: 'resource', resource: { uri: 'file:///a.txt', text: 'The text.' } },
     { type: 'resource', resource: { uri: 'file:///b/a.pdf', blob: 'JVBERi0=', mimeType: 'application/pdf' } },
     { type: 'resource_link', uri: 'https://example.com' },
+    { type: 'resource_link', uri: 'file:///b/all.zip', name: 'all.zip', description: 'All', size: 3 },
     { type: 'new' },
   ]
   expect(decodeItem({ ...call, result: { content } }, true)).toMatchObject({
-    state: { output: 'The text.\n[application/pdf, 5 B]\n[https://example.com]' },
-    files: [{ url: 'data:application/pdf;base64,JVBERi0=', mime: 'application/pdf', filename: 'a.pdf' }],
+    state: { output: 'The text.\n[application/pdf, 5 B]\n[https://example.com]\n[file:///b/all.zip]' },
+    files: [
+      { url: 'data:application/pdf;base64,JVBERi0=', mime: 'application/pdf', filename: 'a.pdf' },
+      // Only files of the computer are files, and other links are texts.
+      { url: 'file:///b/all.zip', mime: 'application/octet-stream', filename: 'all.zip', size: 3, caption: 'All' },
+    ],
   })
   const structured = { content: [], structuredContent: { sum: 3 } }
   expect(decodeItem({ ...call, result: structured }, true)).toMatchObject({ state: { output: '{"sum":3}' } })

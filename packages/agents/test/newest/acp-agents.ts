@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { callTool } from '@reply/testing'
+import { callTool, type ScriptedModel } from '@reply/testing'
 import { acpSource } from '../../src/acp.ts'
 import { claudeEnv, codexEnv, type ScriptedStage } from '../scripted-stage.ts'
 import { agentOf, forms, type ProgramAgent } from './agent.ts'
@@ -130,6 +130,15 @@ const qwenTools = (directory: string): Tools => ({
   form: callTool('mcp__forms__ask', {}),
 })
 
+/** Qwen Code's environment, … */
+export const qwenEnv = ({ home, model }: ScriptedStage) => ({
+  HOME: home,
+  OPENAI_API_KEY: 'scripted-key',
+  OPENAI_BASE_URL: model.url,
+  // The name of a model that sees images.
+  OPENAI_MODEL: 'gpt-4o',
+})
+
 export const qwenAgent = acpAgent({
   name: 'Qwen Code',
   program: 'qwen',
@@ -137,13 +146,7 @@ export const qwenAgent = acpAgent({
   args: ['--acp', '--auth-type', 'openai'],
   tools: qwenTools,
   files: () => ({ '.qwen/settings.json': '{ "tools": { "todoWrite": { "enabled": true } } }' }),
-  env: ({ home, model }) => ({
-    HOME: home,
-    OPENAI_API_KEY: 'scripted-key',
-    OPENAI_BASE_URL: model.url,
-    // The name of a model that sees images.
-    OPENAI_MODEL: 'gpt-4o',
-  }),
+  env: qwenEnv,
   // Its own mode lets the model decide what needs a person.
   mode: 'default',
   hasCost: false,
@@ -178,21 +181,26 @@ const kimiTools = (directory: string): Tools => ({
 const kimiModel = (name: string) =>
   `[models."fake/${name}"]\nprovider = "fake"\nmodel = "${name}"\nmax_context_size = 200000\ncapabilities = ["image_in", "tool_use"]`
 
+/** … the settings of Kimi Code and its environment, … */
+export const kimiFiles = ({ url }: ScriptedModel) => ({
+  '.kimi-code/config.toml': [
+    ...['default_model = "fake/m1"', 'telemetry = false', '[providers.fake]', 'type = "openai"'],
+    ...[`base_url = "${url}"`, 'api_key = "scripted-key"', kimiModel('m1'), kimiModel('m2')],
+    // By default it tries a cut answer for a minute.
+    ...['[loop_control]', 'max_retries_per_step = 1', ''],
+  ].join('\n'),
+})
+
+export const kimiEnv = ({ home }: ScriptedStage) => ({ HOME: home, KIMI_CODE_NO_AUTO_UPDATE: '1' })
+
 export const kimiAgent = acpAgent({
   name: 'Kimi Code',
   program: 'kimi',
   needsNode: true,
   args: ['acp'],
   tools: kimiTools,
-  files: ({ url }) => ({
-    '.kimi-code/config.toml': [
-      ...['default_model = "fake/m1"', 'telemetry = false', '[providers.fake]', 'type = "openai"'],
-      ...[`base_url = "${url}"`, 'api_key = "scripted-key"', kimiModel('m1'), kimiModel('m2')],
-      // By default it tries a cut answer for a minute.
-      ...['[loop_control]', 'max_retries_per_step = 1', ''],
-    ].join('\n'),
-  }),
-  env: ({ home }) => ({ HOME: home, KIMI_CODE_NO_AUTO_UPDATE: '1' }),
+  files: kimiFiles,
+  env: kimiEnv,
   otherModel: { providerID: 'fake', modelID: 'm2' },
   asksWithoutCall: true,
   hasCost: false,
@@ -231,34 +239,39 @@ const kiloModel = (name: string) => ({
   modalities: { input: ['text', 'image'], output: ['text'] },
 })
 
+/** … and those of Kilo. */
+export const kiloFiles = ({ url }: ScriptedModel) => ({
+  '.config/kilo/opencode.json': JSON.stringify({
+    autoupdate: false,
+    model: 'fake/m1',
+    small_model: 'fake/m1',
+    permission: openCodePermission,
+    provider: {
+      fake: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'Fake',
+        options: { baseURL: url, apiKey: 'scripted-key' },
+        models: { m1: kiloModel('m1'), m2: kiloModel('m2') },
+      },
+    },
+  }),
+})
+
+export const kiloEnv = ({ home }: ScriptedStage) => ({
+  HOME: home,
+  XDG_CONFIG_HOME: join(home, '.config'),
+  XDG_DATA_HOME: join(home, '.local/share'),
+  XDG_STATE_HOME: join(home, '.local/state'),
+  XDG_CACHE_HOME: join(home, '.cache'),
+})
+
 export const kiloAgent = acpAgent({
   name: 'Kilo',
   program: 'kilo',
   args: ['acp'],
   tools: openCodeTools,
-  files: ({ url }) => ({
-    '.config/kilo/opencode.json': JSON.stringify({
-      autoupdate: false,
-      model: 'fake/m1',
-      small_model: 'fake/m1',
-      permission: openCodePermission,
-      provider: {
-        fake: {
-          npm: '@ai-sdk/openai-compatible',
-          name: 'Fake',
-          options: { baseURL: url, apiKey: 'scripted-key' },
-          models: { m1: kiloModel('m1'), m2: kiloModel('m2') },
-        },
-      },
-    }),
-  }),
-  env: ({ home }) => ({
-    HOME: home,
-    XDG_CONFIG_HOME: join(home, '.config'),
-    XDG_DATA_HOME: join(home, '.local/share'),
-    XDG_STATE_HOME: join(home, '.local/state'),
-    XDG_CACHE_HOME: join(home, '.cache'),
-  }),
+  files: kiloFiles,
+  env: kiloEnv,
   otherModel: { providerID: 'fake', modelID: 'm2' },
   hasCost: true,
   compacts: '/compact',

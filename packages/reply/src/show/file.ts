@@ -8,13 +8,15 @@ export interface FileFacts {
   readonly size: number | undefined
   /** Its address. Undefined if the reply has its content. */
   readonly link: string | undefined
+  /** The text to show with it, without blanks around it. Undefined if it has none. */
+  readonly caption: string | undefined
 }
 
 /** The facts of a file. Without a name, an address and a type, it is called `file`. */
-export function fileFacts({ mime, url, filename = '', size }: ReplyFile): FileFacts {
+export function fileFacts({ mime, url, filename = '', size, caption = '' }: ReplyFile): FileFacts {
   const link = /^data:/i.test(url) || url === '' ? undefined : url
   const name = lastSegment(filename) || lastSegment(pathIn(link ?? '')) || mime.trim() || 'file'
-  return { name, size, link }
+  return { name, size, link, caption: caption.trim() || undefined }
 }
 
 /** The path in an address, decoded where that is possible. A path stays. */

@@ -125,7 +125,7 @@ function unitsOfPart(part: Part): number {
   if (part.type === 'file') return part.url.length
   if (part.type !== 'tool') return 0
   const { input, metadata, output = '', error = '', attachments = [] } = part.state
-  const urls = attachments.map(({ url }) => url)
-  const values = [output, error, ...urls, ...Object.values(input), ...Object.values(metadata ?? {})]
+  const files = attachments.flatMap(({ url, caption = '' }) => [url, caption])
+  const values = [output, error, ...files, ...Object.values(input), ...Object.values(metadata ?? {})]
   return values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)
 }

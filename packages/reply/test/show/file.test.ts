@@ -20,6 +20,11 @@ test.each([
   expect(fileFacts({ ...png, ...file }).name).toBe(name)
 })
 
+test('a file has its caption without blanks around it, if it has one', () => {
+  const captionOf = (caption: string) => fileFacts({ ...png, url: 'data:,', caption }).caption
+  expect([captionOf(' Sales '), captionOf(' ')]).toEqual(['Sales', undefined])
+})
+
 test('a file has its address and its size, unless the reply has its content', () => {
   expect(fileFacts({ ...png, url: '/project/a.png', size: 7 })).toEqual({
     name: 'a.png',

@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
 import { byteSize } from '@reply/core/show'
 import type { LocalFile, LocalOutput } from '@reply/core/source'
-import { block, type ToolUpdate, toolContent } from './schema.ts'
+import { mcpFiles, mcpText } from '../../codex/decode/content.ts'
+import { block, openCodeFile, type ToolUpdate, toolContent } from './schema.ts'
 
 type ToolOutput = Extract<LocalOutput, { readonly type: 'tool' }>
 type Fields = Readonly<Record<string, unknown>>
@@ -105,16 +106,32 @@ export function isEmpty(value: unknown): boolean {
 }
 
 /**
- * Returns the name of a call's tool: that of Claude's agent in `_meta`, in small letters, else its own name, else its title
- * if that is one word with arguments, as OpenCode sends it, else the name for its kind, else its kind or `other`. A title
- * without arguments may be a command.
+ * Returns the name of a call's tool: that of Claude's agent in `_meta`, in small letters, else its own name, else that of an
+ * MCP server's tool, else its title if that is one word with arguments, as OpenCode sends it, else the name for its kind, else
+ * its kind or `other`. A title without arguments may be a command.
  */
-export function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
+export function toolOf(update: ToolUpdate): string {
+  const { name, title, kind, rawInput, _meta } = update
   const claude = isFields(_meta?.claudeCode) ? _meta.claudeCode.toolName : undefined
   if (typeof claude === 'string') return claude.toLowerCase()
   if (typeof name === 'string') return name
+  const mcp = mcpToolOf(update)
+  if (mcp !== undefined) return mcp
   if (title && isFields(rawInput) && /^[a-z]\w*$/.test(title)) return title
   return toolByKind[kind ?? ''] ?? kind ?? 'other'
+}
+
+/**
+ * Returns the name of an MCP server's tool with its server's: Codex's agent (2.6) sends both in the arguments, Qwen Code (0.24) the
+ * name in `_meta`, and Kimi Code (2.1) as the title. Undefined for other tools.
+ */
+function mcpToolOf({ title, rawInput, _meta }: ToolUpdate): string | undefined {
+  if (_meta?.is_mcp_tool_call === true && isFields(rawInput)) {
+    const { server, tool } = rawInput
+    if (typeof server === 'string' && typeof tool === 'string') return `${server}_${tool}`
+  }
+  if (_meta?.provenance === 'mcp' && typeof _meta.toolName === 'string') return _meta.toolName
+  return title && /^mcp__\w/.test(title) && !/\s/.test(title) ? title : undefined
 }
 
 /**
@@ -143,7 +160,7 @@ export function outputOf(call: Call, awaitsPermission = false): ToolOutput {
     // Only this tool is shown with its sub-agent.
     tool: childID === undefined ? call.tool : 'task',
     raw: call,
-    files: hasEnded(call) ? filesIn(content) : [],
+    files: hasEnded(call) ? filesOf(call) : [],
     state: {
       status,
       input: inputOf(call),
@@ -195,6 +212,8 @@ function resultOf(call: Call): string {
   const printed = printedBy(call)
   if (printed !== undefined) return printed
   if (typeof rawOutput === 'string') return rawOutput
+  const result = mcpResultOf(call)
+  if (result) return mcpText(result.content, result.structuredContent)
   if (isFields(rawOutput) && typeof rawOutput.output === 'string') return rawOutput.output
   const text = textsOf(content)
   if (text !== '' || rawOutput === undefined || rawOutput === null) return text
@@ -208,6 +227,8 @@ function resultOf(call: Call): string {
 function errorOf(call: Call): string | undefined {
   const { rawOutput, content } = call
   if (isFields(rawOutput) && typeof rawOutput.error === 'string') return rawOutput.error
+  const result = mcpResultOf(call)
+  if (result) return mcpText(result.content, result.structuredContent) || undefined
   return textsOf(content) || (typeof rawOutput === 'string' && rawOutput) || printedBy(call) || undefined
 }
 
@@ -236,9 +257,25 @@ function labelOf(content: { readonly type: string }): string | undefined {
   return data === undefined ? file?.url : `[${file?.mime}, ${byteSize(Buffer.byteLength(data, 'base64'))}]`
 }
 
-/** Returns the files in the content of a call, in its order. */
-function filesIn(content: Call['content']): readonly LocalFile[] {
-  return itemsOf(content).flatMap((item) => (item.type === 'content' ? (fileOf(item.content) ?? []) : []))
+/** Returns the result of an MCP server, which Codex's agent (2.6) passes on in the raw output. Undefined without one. */
+function mcpResultOf({ rawOutput, _meta }: Call): Fields | undefined {
+  if (_meta?.is_mcp_tool_call !== true || !isFields(rawOutput)) return undefined
+  return isFields(rawOutput.result) ? rawOutput.result : undefined
+}
+
+/**
+ * Returns the files in the content of a call, in its order, then those of an MCP server's result, and those in the metadata of
+ * OpenCode's own result: it drops links, and passes on the metadata of `send_file`.
+ */
+function filesOf(call: Call): readonly LocalFile[] {
+  const { content, rawOutput } = call
+  const metadata = isFields(rawOutput) && isFields(rawOutput.metadata) ? rawOutput.metadata : {}
+  const linked: readonly unknown[] = Array.isArray(metadata.attachments) ? metadata.attachments : []
+  return [
+    ...itemsOf(content).flatMap((item) => (item.type === 'content' ? (fileOf(item.content) ?? []) : [])),
+    ...mcpFiles(mcpResultOf(call)?.content),
+    ...linked.flatMap((file) => openCodeFile.safeParse(file).data ?? []),
+  ]
 }
 
 /** Returns the list. Undefined if it is empty or absent. */
@@ -270,9 +307,9 @@ export function fileOf(content: { readonly type: string }): LocalFile | undefine
     case 'resource_link': {
       const { data } = block.resource_link.safeParse(content)
       if (!data) return undefined
-      const { uri: url, name, mimeType, size } = data
+      const { uri: url, name, description, mimeType, size } = data
       const mime = mimeType ?? 'application/octet-stream'
-      return { mime, url, filename: name ?? undefined, size: size ?? undefined }
+      return { mime, url, filename: name ?? undefined, size: size ?? undefined, caption: description ?? undefined }
     }
     case 'resource': {
       const { data } = block.resource.safeParse(content)

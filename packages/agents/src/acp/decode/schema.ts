@@ -34,9 +34,24 @@ export const block = {
   text: z.object({ text: z.string() }),
   image: z.object({ data: z.string(), mimeType: z.string(), uri: text }),
   audio: z.object({ data: z.string(), mimeType: z.string(), uri: text }),
-  resource_link: z.object({ uri: z.string(), name: text, mimeType: text, size: z.number().nullish() }),
+  resource_link: z.object({
+    uri: z.string(),
+    name: text,
+    description: text,
+    mimeType: text,
+    size: z.number().nullish(),
+  }),
   resource: z.object({ resource: z.object({ uri: z.string(), mimeType: text, text, blob: text }) }),
 } as const
+
+/** A file in the metadata of OpenCode's own result. */
+export const openCodeFile = z.object({
+  mime: z.string(),
+  url: z.string(),
+  filename: z.string().optional(),
+  size: z.number().optional(),
+  caption: z.string().optional(),
+})
 
 /** One item of a tool call's content. Version 1 has one file in a diff, version 2 a list of changes with a patch. */
 export const toolContent = z.union([

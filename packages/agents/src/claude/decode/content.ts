@@ -1,5 +1,5 @@
-import type { PromptFile } from '@reply/core'
 import { byteSize } from '@reply/core/show'
+import type { LocalFile } from '@reply/core/source'
 import * as z from 'zod'
 
 const source = z.union([
@@ -32,8 +32,29 @@ export function textIn(content: unknown): string {
 }
 
 /** Returns the pictures and documents of a content. Empty for a text, and for a content of another shape. */
-export function filesIn(content: unknown): readonly PromptFile[] {
+export function filesIn(content: unknown): readonly LocalFile[] {
   return (blocks.safeParse(content).data ?? []).flatMap((one) => fileOf(one) ?? [])
+}
+
+/** The links of an MCP tool's result, as 2.1.332 has them. 2.1.197 only makes a text of them. */
+const linking = z.object({
+  resourceLinks: z.array(
+    z.object({
+      uri: z.string(),
+      name: z.string().optional(),
+      description: z.string().optional(),
+      mimeType: z.string().optional(),
+      size: z.number().optional(),
+    }),
+  ),
+})
+
+/** Returns the files of the computer that a tool's own result links to. Empty without any, and for a value of another shape. */
+export function linkedFiles(value: unknown): readonly LocalFile[] {
+  return (linking.safeParse(value).data?.resourceLinks ?? []).flatMap(
+    ({ uri: url, name: filename, description: caption, mimeType: mime = 'application/octet-stream', size }) =>
+      url.startsWith('file:') ? [{ url, mime, filename, size, caption }] : [],
+  )
 }
 
 /** Returns the line of a block: its text, or what the picture or document is. Empty for other kinds. */
@@ -49,7 +70,7 @@ function textOf(one: Block): string {
  * Returns the picture or document as a file with a `data:` URL, or with its address and an unknown type. Undefined for other
  * blocks.
  */
-function fileOf(one: Block): PromptFile | undefined {
+function fileOf(one: Block): LocalFile | undefined {
   if (!one || one.type === 'text') return undefined
   const filename = one.title ?? undefined
   if (one.source.type === 'url') return { url: one.source.url, mime: 'application/octet-stream', filename }

@@ -1,4 +1,4 @@
-import type { PromptFile } from '@reply/core'
+import type { LocalFile } from '@reply/core/source'
 import type { FormSchema } from '../../forms/decode.ts'
 
 /**
@@ -38,8 +38,8 @@ export type ClaudeEvent =
       readonly callID: string
       readonly isError: boolean
       readonly text: string
-      /** The pictures and documents of the result. `text` names each of them. */
-      readonly files: readonly PromptFile[]
+      /** The pictures and documents of the result, and the files that it links to. `text` names each of them. */
+      readonly files: readonly LocalFile[]
       /** The tool's own result. Absent for sub-agents. */
       readonly value?: unknown
       /** Whether the call only started a sub-agent, which works in the background from here on. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { formSchema } from '../../forms/decode.ts'
-import { filesIn, textIn } from './content.ts'
+import { filesIn, linkedFiles, textIn } from './content.ts'
 import type { ClaudeEvent } from './event.ts'
 
 const input = z.record(z.string(), z.unknown())
@@ -315,7 +315,7 @@ function resultEvents(content: Blocks, parentCallID: string | undefined, value: 
     const text = textIn(one.content)
     const isError = one.is_error === true
     const isLaunch = launch.safeParse(value).success
-    const files = filesIn(one.content)
+    const files = [...filesIn(one.content), ...linkedFiles(value)]
     return [
       { type: 'result', callID: one.tool_use_id, isError, text, files, value, isLaunch, ...parentField(parentCallID) },
     ]

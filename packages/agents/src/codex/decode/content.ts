@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
-import type { PromptFile } from '@reply/core'
 import { byteSize } from '@reply/core/show'
+import type { LocalFile } from '@reply/core/source'
 import * as z from 'zod'
 import { pictureType } from '../../picture-type.ts'
 
@@ -17,7 +17,14 @@ const block = z.union([
       z.object({ uri: z.string(), blob: z.string(), mimeType: z.string().nullish() }),
     ]),
   }),
-  z.object({ type: z.literal('resource_link'), uri: z.string() }),
+  z.object({
+    type: z.literal('resource_link'),
+    uri: z.string(),
+    name: z.string().nullish(),
+    description: z.string().nullish(),
+    mimeType: z.string().nullish(),
+    size: z.number().nullish(),
+  }),
   unknown,
 ])
 
@@ -35,8 +42,11 @@ export function mcpText(content: unknown, structured: unknown): string {
   return texts.filter((text) => text !== '').join('\n')
 }
 
-/** The pictures, sounds and embedded files of an MCP tool's result, in its order. Leaves out unknown blocks. */
-export function mcpFiles(content: unknown): readonly PromptFile[] {
+/**
+ * The pictures, sounds and embedded files of an MCP tool's result, and the files of the computer that it links to, in its order.
+ * Leaves out unknown blocks.
+ */
+export function mcpFiles(content: unknown): readonly LocalFile[] {
   return blocks.parse(content).flatMap((one) => fileOfBlock(one) ?? [])
 }
 
@@ -50,14 +60,28 @@ function textOfBlock(one: Block): string {
 }
 
 /**
- * The file of a block. Undefined for texts, links, embedded texts and unknown blocks. An embedded file is named by the end of its
- * address, and without a type it is `application/octet-stream`.
+ * The file of a block. Undefined for texts, links to other places, embedded texts and unknown blocks. An embedded file is named by
+ * the end of its address, and a file without a type is `application/octet-stream`.
  */
-function fileOfBlock(one: Block): PromptFile | undefined {
+function fileOfBlock(one: Block): LocalFile | undefined {
   if (one?.type === 'image' || one?.type === 'audio') return dataFile(one.mimeType, one.data)
+  if (one?.type === 'resource_link') return linkedFile(one)
   if (one?.type !== 'resource' || !('blob' in one.resource)) return undefined
   const { uri, blob, mimeType } = one.resource
   return { ...dataFile(mimeType ?? 'application/octet-stream', blob), filename: basename(uri) }
+}
+
+/** The file of a link. Undefined if it leads elsewhere than to a file of the computer. */
+function linkedFile({
+  uri: url,
+  name,
+  description,
+  mimeType,
+  size,
+}: Extract<Block, { readonly type: 'resource_link' }>) {
+  if (!url.startsWith('file:')) return undefined
+  const mime = mimeType ?? 'application/octet-stream'
+  return { url, mime, filename: name ?? undefined, size: size ?? undefined, caption: description ?? undefined }
 }
 
 /** An item of a dynamic tool's output. Its pictures are `data:` URLs or addresses. */
@@ -81,12 +105,12 @@ export function textOfItems(content: unknown): string {
 }
 
 /** The pictures and sounds of a dynamic tool's output, in its order. Leaves out unknown items. */
-export function filesOfItems(content: unknown): readonly PromptFile[] {
+export function filesOfItems(content: unknown): readonly LocalFile[] {
   return items.parse(content).flatMap((one) => fileOfItem(one) ?? [])
 }
 
 /** The file of an item, whose type is unknown for an address. Undefined for texts and unknown items. */
-function fileOfItem(one: z.infer<typeof item>): PromptFile | undefined {
+function fileOfItem(one: z.infer<typeof item>): LocalFile | undefined {
   if (!one || one.type === 'inputText') return undefined
   const url = one.type === 'inputImage' ? one.imageUrl : one.audioUrl
   const mime = /^data:([^;,]+)/.exec(url)?.[1] ?? 'application/octet-stream'
@@ -94,7 +118,7 @@ function fileOfItem(one: z.infer<typeof item>): PromptFile | undefined {
 }
 
 /** A picture in base64, as a file. Undefined if it is not a PNG, JPEG, GIF or WebP. */
-export function pictureIn(data: string): PromptFile | undefined {
+export function pictureIn(data: string): LocalFile | undefined {
   const mime = pictureType(Buffer.from(data.slice(0, 32), 'base64'))
   return mime === undefined ? undefined : dataFile(mime, data)
 }
@@ -102,16 +126,16 @@ export function pictureIn(data: string): PromptFile | undefined {
 const readFileResponse = z.object({ dataBase64: z.string() })
 
 /** The picture of a response to `fs/readFile`. Undefined as for `pictureIn`. Throws if the response is malformed. */
-export const pictureOfFile = (value: unknown): PromptFile | undefined =>
+export const pictureOfFile = (value: unknown): LocalFile | undefined =>
   pictureIn(readFileResponse.parse(value).dataBase64)
 
 /** A file with its content in base64. */
-function dataFile(mime: string, data: string): PromptFile {
+function dataFile(mime: string, data: string): LocalFile {
   return { url: `data:${mime};base64,${data}`, mime }
 }
 
 /** The type and size of a file, or its address if it is not in the text itself. */
-function sizeOf({ url, mime }: PromptFile): string {
+function sizeOf({ url, mime }: LocalFile): string {
   const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1]
   return data === undefined ? `[${url}]` : `[${mime}, ${byteSize(Buffer.byteLength(data, 'base64'))}]`
 }

@@ -1,5 +1,4 @@
-import type { PromptFile } from '@reply/core'
-import type { ToolState } from '@reply/core/source'
+import type { LocalFile, ToolState } from '@reply/core/source'
 import * as z from 'zod'
 import { filesOfItems, mcpFiles, mcpText, pictureIn, textOfItems } from './content.ts'
 
@@ -14,7 +13,7 @@ export interface CodexCall {
   /** Set if the call is of an MCP server's tool. */
   readonly mcp?: McpCall | undefined
   /** What it returned besides its output. Default: none. */
-  readonly files?: readonly PromptFile[] | undefined
+  readonly files?: readonly LocalFile[] | undefined
   /** Where Codex has the picture that it looked at or made. Absent if there is none, or if `files` has it. */
   readonly picturePath?: string | undefined
 }
@@ -272,7 +271,7 @@ function outputOf(one: Call): string {
 }
 
 /** Returns the files in the result of a call, and the picture that the model made. */
-function filesOf(one: Call): readonly PromptFile[] {
+function filesOf(one: Call): readonly LocalFile[] {
   if (one.type === 'mcpToolCall') return mcpFiles(one.result?.content)
   if (one.type === 'dynamicToolCall') return filesOfItems(one.contentItems)
   const picture = one.type === 'imageGeneration' && one.result ? pictureIn(one.result) : undefined

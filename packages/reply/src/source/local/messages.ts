@@ -1,6 +1,7 @@
 import type { MessageHead, ReplyEvent } from '../../event.ts'
 import type { Part, ReplyFailure, ReplyFile, ToolPart } from '../../part.ts'
 import { attachmentID, dataSize } from '../decode/attachment.ts'
+import { sentFile } from '../decode/sent-file.ts'
 import { withoutSecrets } from './input.ts'
 import type { LocalEnding, LocalFile, LocalOutput } from './output.ts'
 
@@ -217,7 +218,8 @@ export function createMessages(options: RunStamp): LocalMessages {
     const earlierCall = calls.get(callID)
     const id = earlierCall?.id ?? nextPartID(message)
     calls.set(callID, { messageID, id })
-    const attachments = files.map((file, at) => toFile(attachmentID(id, at), file))
+    const sent = files.length === 0 ? sentFile(tool, piece.state.input, piece.state.output) : undefined
+    const attachments = (sent ? [sent] : files).map((file, at) => toFile(attachmentID(id, at), file))
     const state = attachments.length === 0 ? piece.state : { ...piece.state, attachments }
     const isDone = state.status === 'completed' || state.status === 'error'
     const status = isDone ? 'sealed' : 'open'
@@ -275,8 +277,8 @@ export function createMessages(options: RunStamp): LocalMessages {
 }
 
 /** Returns a file with this id, and with its size if that is known. */
-function toFile(id: string, { mime, url, filename, size = dataSize(url) }: LocalFile): ReplyFile {
-  return { id, mime, url, filename, size }
+function toFile(id: string, { mime, url, filename, size = dataSize(url), caption }: LocalFile): ReplyFile {
+  return { id, mime, url, filename, size, caption }
 }
 
 /** Returns how the last message of a run ends: with a finish, or with an error whose message is without secrets. */

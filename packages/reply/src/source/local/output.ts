@@ -45,7 +45,10 @@ export type LocalOutput =
       readonly callID: string
       readonly tool: string
       readonly state: Omit<ToolState, 'attachments'>
-      /** The files that the tool returned, in its order. They become `ToolState.attachments`. Default: none. */
+      /**
+       * The files that the tool returned, in its order. They become `ToolState.attachments`. Default: the file that the output of a
+       * completed call of `send_file` names, else none.
+       */
       readonly files?: readonly LocalFile[] | undefined
     })
   /** A file of the agent, in the order of its answer. */

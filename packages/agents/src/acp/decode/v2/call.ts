@@ -54,9 +54,9 @@ function askedInput(known: unknown, asked: unknown): unknown {
  * Returns the name of a call's tool in replies. Claude's agent begins the names of Claude Code's tools with a capital letter,
  * and in a reply they are small.
  */
-function toolNameOf({ toolCallId, name, title, kind, rawInput }: ToolCallUpdate): string {
+function toolNameOf({ toolCallId, name, title, kind, rawInput, _meta }: ToolCallUpdate): string {
   const own = name && /^[A-Z]/.test(name) ? name.toLowerCase() : name
-  return toolOf({ toolCallId, name: own, title, kind, rawInput })
+  return toolOf({ toolCallId, name: own, title, kind, rawInput, _meta })
 }
 
 /** Returns the fields whose value is not null. */

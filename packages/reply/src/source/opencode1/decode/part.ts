@@ -3,7 +3,7 @@ import type { Part, PartStatus, ReplyFile, ToolState } from '../../../part.ts'
 import { attachmentID, dataSize } from '../../decode/attachment.ts'
 import { checkOf, inEnglish } from '../../decode/check.ts'
 import { toFailure, toTokens } from './message.ts'
-import { anyPartSchema, partSchemas } from './schema.ts'
+import { anyPartSchema, linkedFileSchema, partSchemas } from './schema.ts'
 
 type PartType = keyof typeof partSchemas
 type Wire<T extends PartType> = z.infer<(typeof partSchemas)[T]>
@@ -130,7 +130,7 @@ function toToolState({ id, state }: Wire<'tool'>, input: Record<string, unknown>
     input,
     title: state.title,
     output: state.output,
-    attachments: toAttachments(id, state.attachments),
+    attachments: toAttachments(id, state),
     error: state.error,
     metadata: state.metadata,
     startedAt: state.time?.start,
@@ -139,15 +139,23 @@ function toToolState({ id, state }: Wire<'tool'>, input: Record<string, unknown>
   }
 }
 
-/** Converts the files of a call. Undefined without any. */
+/** Converts the files of a call, then those in its metadata. Undefined without any. */
 function toAttachments(
   partID: string,
-  files: Wire<'tool'>['state']['attachments'] = [],
+  { attachments = [], metadata }: Wire<'tool'>['state'],
 ): readonly ReplyFile[] | undefined {
-  if (files.length === 0) return undefined
-  return files.map(({ mime, url, filename }, at) => {
-    return { id: attachmentID(partID, at), mime, url, filename, size: dataSize(url) }
-  })
+  const linked = Array.isArray(metadata?.attachments) ? metadata.attachments.flatMap(linkedFiles) : []
+  if (attachments.length + linked.length === 0) return undefined
+  const own = attachments.map(({ mime, url, filename }) => ({ mime, url, filename, size: dataSize(url) }))
+  return [...own, ...linked].map((file, at) => ({ id: attachmentID(partID, at), ...file }))
+}
+
+/** Returns the file as a list. Empty if it is malformed. */
+function linkedFiles(value: unknown): readonly Omit<ReplyFile, 'id'>[] {
+  const { data } = linkedFileSchema.safeParse(value, inEnglish)
+  if (!data) return []
+  const { mime, url, filename, size = dataSize(url), caption } = data
+  return [{ mime, url, filename, size, caption }]
 }
 
 const partReaders: ReadonlyMap<string, PartReader> = new Map(

@@ -78,6 +78,17 @@ export const toolStateSchema = z.looseObject({
   time: times,
 })
 
+/**
+ * A file in the metadata of a call. The server drops links from the results of MCP servers, and passes on their own `metadata`:
+ * `send_file` of `@reply/tools` puts its file there.
+ */
+export const linkedFileSchema = z.looseObject({
+  type: z.literal('file'),
+  ...file,
+  size: z.optional(z.number()),
+  caption: z.optional(z.string()),
+})
+
 /** One schema per known part type. `satisfies` in the type tests keeps this list equal to the SDK's. */
 export const partSchemas = {
   text: z.looseObject({

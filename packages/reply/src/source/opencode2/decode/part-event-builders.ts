@@ -9,6 +9,7 @@ import {
   toAttachments,
   toMetadata,
   toOutputText,
+  toolPartID,
   toTextPart,
   toToolPart,
 } from './part.ts'
@@ -56,14 +57,15 @@ export const partEventBuilders: EventBuilders<PartEventType> = {
   },
   /** Returns the completed call with its output and files. */
   'session.tool.success': (data, received) => {
+    const call = storedCall(data, received)
     const state: NewToolState = {
       status: 'completed',
       output: toOutputText(data.content),
-      attachments: toAttachments(data, data.content),
+      attachments: toAttachments(toolPartID(data.assistantMessageID, data.id), call, data.content),
       metadata: toMetadata(data.metadata),
       endedAt: received.frame.created,
     }
-    return toolPartEvent(data, storedCall(data, received), state, received)
+    return toolPartEvent(data, call, state, received)
   },
   /**
    * Returns the failed call, and stores whether a person rejected it. It counts as interrupted if it was aborted and
@@ -74,15 +76,16 @@ export const partEventBuilders: EventBuilders<PartEventType> = {
     const session = received.memory.of(data.sessionID)
     if (isDeclined(error)) session.isRejected = true
     const isInterrupted = isAborted(error) && !session.isRejected
+    const call = storedCall(data, received)
     const state: NewToolState = {
       status: 'error',
       error: error?.message ?? '',
-      attachments: toAttachments(data, data.content),
+      attachments: toAttachments(toolPartID(data.assistantMessageID, data.id), call, data.content),
       metadata: toMetadata(data.metadata),
       endedAt: received.frame.created,
       interrupted: isInterrupted ? true : undefined,
     }
-    return toolPartEvent(data, storedCall(data, received), state, received)
+    return toolPartEvent(data, call, state, received)
   },
 }
 

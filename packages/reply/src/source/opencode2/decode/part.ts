@@ -16,6 +16,7 @@ import type {
 import type { Model } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import { attachmentID, dataSize } from '../../decode/attachment.ts'
+import { sentFile } from '../../decode/sent-file.ts'
 import type { Frame } from './frame.ts'
 import type { errorSchema, fileSchema, modelSchema, tokensSchema, WireContent } from './schema.ts'
 
@@ -179,16 +180,22 @@ export function isDeclined(wire: z.infer<typeof errorSchema> | null | undefined)
   return isAborted(wire) && /^The user (?:declined|dismissed)\b/.test(wire?.message ?? '')
 }
 
-/** Returns the files of a call's output, in its order. Undefined without any. Without a type, a file counts as bytes. */
+/**
+ * Returns the files of a call's output, in its order, else the one that `send_file` linked to. Undefined without any. Without
+ * a type, a file counts as bytes.
+ */
 export function toAttachments(
-  { assistantMessageID, id }: { readonly assistantMessageID: string; readonly id: string },
+  partID: string,
+  { tool, input }: Pick<ToolFields, 'tool'> & Pick<ToolState, 'input'>,
   content: WireContent = [],
 ): readonly ReplyFile[] | undefined {
-  const partID = toolPartID(assistantMessageID, id)
   const files = content.flatMap(({ type, uri, mime = 'application/octet-stream', name }) =>
     type === 'file' && uri !== undefined ? [{ mime, url: uri, filename: name ?? undefined, size: dataSize(uri) }] : [],
   )
-  return files.length === 0 ? undefined : files.map((file, at) => ({ id: attachmentID(partID, at), ...file }))
+  // The server makes a text of a link.
+  const sent = files.length === 0 ? sentFile(tool, input, toOutputText(content)) : undefined
+  const all = sent ? [sent] : files
+  return all.length === 0 ? undefined : all.map((file, at) => ({ id: attachmentID(partID, at), ...file }))
 }
 
 /** Returns the texts of a tool's output, joined by line breaks. Empty without texts. */

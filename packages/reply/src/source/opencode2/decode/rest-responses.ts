@@ -15,6 +15,7 @@ import {
   toMetadata,
   toModel,
   toOutputText,
+  toolPartID,
   toPromptParts,
   toStepFinish,
   toSyntheticText,
@@ -166,12 +167,13 @@ const statuses = { streaming: 'pending', running: 'running', completed: 'complet
  */
 function toToolPartOf(messageID: string, wire: WireTool): Part {
   const { id: callID, name: tool, state: toolState, time } = wire
+  // While it streams, the input is unfinished JSON.
+  const input = isFields(toolState.input) ? toolState.input : {}
   const state: ToolState = {
     status: statuses[toolState.status],
-    // While it streams, the input is unfinished JSON.
-    input: isFields(toolState.input) ? toolState.input : {},
+    input,
     output: toolState.status === 'completed' ? toOutputText(toolState.content) : undefined,
-    attachments: toAttachments({ assistantMessageID: messageID, id: callID }, toolState.content),
+    attachments: toAttachments(toolPartID(messageID, callID), { tool, input }, toolState.content),
     error: toolState.status === 'error' ? (toolState.error?.message ?? '') : undefined,
     ...(toolState.status === 'error' &&
       isAborted(toolState.error) &&

@@ -85,7 +85,7 @@ const stages: Readonly<Record<string, () => Promise<Stage>>> = {
   'WhatsApp, by a linked device': async () => {
     const fake = createFakeBaileys({})
     const library: BaileysLibrary = {
-      download: () => Promise.reject(new Error('There is no file.')),
+      findFile: () => Promise.reject(new Error('There is no file.')),
       login: async () => ({
         number: () => '4915100000000',
         save: async () => {},

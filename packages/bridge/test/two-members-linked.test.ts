@@ -94,7 +94,7 @@ afterEach(async () => {
 /** The channel of the linked device in one process. `whenAwake` runs something once the process is not frozen. */
 function linked(index: number, whenAwake: (run: () => void) => void): BridgeChannel {
   const library: BaileysLibrary = {
-    download: () => Promise.reject(new Error('There is no file.')),
+    findFile: () => Promise.reject(new Error('There is no file.')),
     login: async () => ({
       number: () => device.number,
       save: async () => {},

@@ -1,3 +1,4 @@
+import { createServer, type ServerResponse } from 'node:http'
 import { systemClock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
 import { memoryStore } from '@reply/sink'
@@ -29,11 +30,9 @@ function libraryOf(baileys: FakeBaileys, isLinked = true): Library {
   return {
     listener: () => listener,
     logins: () => logins,
-    download: async ({ directPath = '' }) => {
-      const bytes = Buffer.from(directPath.slice(1), 'base64url')
-      return (async function* chunks() {
-        for (const byte of bytes) yield new Uint8Array([byte])
-      })()
+    findFile: async ({ directPath = '' }) => {
+      const content = Buffer.from(directPath.slice(1), 'base64url').toString('base64')
+      return { url: `data:application/octet-stream;base64,${content}`, decrypt: (bytes) => bytes }
     },
     login: async (): Promise<BaileysLogin> => {
       logins += 1
@@ -262,7 +261,7 @@ test('a file of another channel, or one that is gone, is refused', async () => {
   const { connection, library } = await opened(true)
   const file = { name: 'a.txt', mime: 'text/plain' }
   await expect(connection.download({ ...file, ref: 'x' }, { maxBytes: 9 })).rejects.toMatchObject({ type: 'refused' })
-  const broken = { ...library, download: () => Promise.reject(new Error('404 https://mmg.whatsapp.net/secret')) }
+  const broken = { ...library, findFile: () => Promise.reject(new Error('404 https://mmg.whatsapp.net/secret')) }
   const host = {
     name: 'wa',
     secret: () => '',
@@ -277,4 +276,55 @@ test('a file of another channel, or one that is gone, is refused', async () => {
   expect(error).toMatchObject({ type: 'gone' })
   expect(String(error)).not.toContain('secret')
   await connection.stop()
+})
+
+/** Serves the beginning of a file, and then does this with the connection. Returns a device that downloads from there. */
+async function brokenDownload(then: (response: ServerResponse) => void) {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-length': 1000 })
+    response.write('beginning', () => then(response))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`
+  const library = {
+    ...libraryOf(createFakeBaileys({})),
+    findFile: async () => ({ url, decrypt: (a: Uint8Array) => a }),
+  }
+  const clock = createHandClock()
+  const host = { name: 'wa', secret: () => '', store: memoryStore(), clock, onInbound: () => {}, onError: () => {} }
+  const ref = JSON.stringify({ kind: 'audio', mediaKey: 'AA==', directPath: '/a' })
+  const connection = connectBaileys(config, host, library)
+  return {
+    clock,
+    download: async (signal?: AbortSignal) =>
+      await connection.download({ ref, name: 'a.ogg', mime: 'audio/ogg' }, { maxBytes: 2000, signal }),
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+test('a download whose connection breaks fails, and the process goes on', async () => {
+  const { download, close } = await brokenDownload((response) => response.destroy())
+  await expect(download()).rejects.toMatchObject({ name: 'PortError', type: 'ambiguous' })
+  await close()
+})
+
+test('a download that stalls ends by its signal, and after two minutes', async () => {
+  let begun = 0
+  const { download, clock, close } = await brokenDownload(() => {
+    begun += 1
+  })
+  const cancel = new AbortController()
+  const canceled = expect(download(cancel.signal)).rejects.toMatchObject({ name: 'PortError' })
+  await until(() => begun === 1)
+  cancel.abort()
+  await canceled
+  const late = expect(download()).rejects.toMatchObject({ name: 'PortError' })
+  await until(() => begun === 2)
+  await clock.advance(120_000)
+  await late
+  await close()
 })

@@ -1,9 +1,11 @@
+import { readFileSync, rmSync } from 'node:fs'
 import type { Inbound } from '@reply/sink'
 import { createHandClock, until } from '@reply/testing'
 import { createFakeBaileys } from '@reply/testing/whatsapp'
-import { generateWAMessage, normalizeMessageContent, type WAMessage } from 'baileys'
+import { encryptedStream, generateWAMessage, normalizeMessageContent, type WAMessage } from 'baileys'
 import { expect, test } from 'vitest'
 import type { BaileysAck } from '../src/baileys/api.ts'
+import { loadBaileys } from '../src/baileys/connection.ts'
 import { type BaileysSocket, baileysChannel } from '../src/index.ts'
 import { createBaileysPort, renderWhatsApp } from '../src/internal.ts'
 
@@ -157,4 +159,43 @@ test('a function that throws skips one message and is reported', async () => {
   expect(received).toMatchObject([{ text: 'Plain' }])
   expect(errors).toMatchObject([{ type: 'malformed', message: /Broken/ }])
   await channel.stop()
+})
+
+test.each([1, 15, 16, 5000])('a file of %i bytes that Baileys encrypted is decrypted', async (length) => {
+  const content = Buffer.from(Array.from({ length }, (_, nth) => nth % 251))
+  const { encFilePath, mediaKey } = await encryptedStream(content, 'audio')
+  const encrypted = readFileSync(encFilePath)
+  rmSync(encFilePath)
+  const { findFile } = await loadBaileys()
+  const file = {
+    kind: 'audio',
+    mediaKey: Buffer.from(mediaKey).toString('base64'),
+    directPath: '/v/t62?ccb=1',
+  } as const
+  const { url, decrypt } = await findFile(file)
+  expect(url).toBe('https://mmg.whatsapp.net/v/t62?ccb=1')
+  expect(encrypted.length).toBeLessThanOrEqual(length + 26)
+  expect(decrypt(encrypted)).toEqual(content)
+  expect(() => decrypt(encrypted.subarray(0, -16))).toThrow()
+})
+
+test('a file is read from servers of WhatsApp alone', async () => {
+  const { findFile } = await loadBaileys()
+  const file = { kind: 'audio', mediaKey: Buffer.alloc(32).toString('base64') } as const
+  const cdn = 'https://media.fxyz1-1.fna.whatsapp.net/v/a'
+  expect(await findFile({ ...file, url: cdn })).toMatchObject({ url: cdn })
+  expect(await findFile({ ...file, url: cdn, directPath: '/b' })).toMatchObject({
+    url: 'https://media.fxyz1-1.fna.whatsapp.net/b',
+  })
+  expect(await findFile({ ...file, url: 'https://example.com/a', directPath: '/b' })).toMatchObject({
+    url: 'https://mmg.whatsapp.net/b',
+  })
+  const foreign = [
+    { url: 'http://169.254.169.254/latest' },
+    { url: 'https://notwhatsapp.net/a' },
+    { directPath: '@example.com/a' },
+    { directPath: '.example.com/a' },
+    {},
+  ]
+  for (const place of foreign) await expect(findFile({ ...file, ...place })).rejects.toThrow('no address of WhatsApp')
 })

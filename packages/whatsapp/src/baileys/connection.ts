@@ -1,9 +1,12 @@
+import { createDecipheriv } from 'node:crypto'
+import type { Clock } from '@reply/core'
 import type { InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
   createListening,
   createNotes,
+  downloadFile,
   PortError,
   pacerOf,
   sinkOptionsOf,
@@ -35,6 +38,10 @@ export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibr
   const cure = 'Start once: a code appears, which you enter on the phone.'
   throw new WhatsAppError('unlinked', `No device is linked in ${auth}. ${cure}`)
 }
+
+/** The parts of an encrypted file, in bytes. */
+const blockBytes = 16
+const checksumBytes = 10
 
 /** The maximum age of a message from while the device was away, in ms. The bridge remembers message ids as long. */
 const maxAgeMs = 172_800_000
@@ -77,7 +84,7 @@ export function connectBaileys(config: BaileysConfig, host: ChannelHost, library
     // Baileys confirms a message before it passes it on.
     deliversOnce: true,
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(config, host, options)),
-    download: (file, limits) => download(file, limits, library),
+    download: (file, limits) => download(file, limits, library, clock),
   }
 
   /** Throws `unreachable` while the device is stopped, so that a note doesn't wait for a connection that may never come. */
@@ -87,33 +94,38 @@ export function connectBaileys(config: BaileysConfig, host: ChannelHost, library
   }
 }
 
+/** How much longer an encrypted file is than its content: padding to a block, and a checksum. */
+const mostAdded = blockBytes + checksumBytes
+
 /**
  * Reads a file. Rejects with `refused` for another channel's file, with `gone` if WhatsApp no longer has it or it can't be
- * read, with `too-long` above `maxBytes`, and with the signal's reason if that aborts.
+ * decrypted, with `too-long` above `maxBytes`, and otherwise like `downloadFile`.
  */
 async function download(
   { ref, name, size = 0 }: InboundFile,
   { maxBytes, signal }: DownloadLimits,
   library: BaileysLibrary,
+  clock: Clock,
 ): Promise<Uint8Array> {
   const what = `file ${name}`
   const file = toFileRef(ref)
   if (!file) throw new PortError('refused', `${what}: it is not a file of WhatsApp.`)
   if (size > maxBytes) throw tooLargeError(what, maxBytes)
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const gone = (): PortError => new PortError('gone', `${what}: WhatsApp no longer has it. Send it again.`)
+  const encrypted = await library.findFile(file).catch(() => {
+    throw gone()
+  })
+  const limits = { maxBytes: maxBytes + mostAdded, signal, clock }
+  const { url } = encrypted
+  const bytes = await downloadFile({ url, ...limits, what, platform: 'WhatsApp', cure: 'Send it again.' })
+  let content: Uint8Array
   try {
-    for await (const chunk of await library.download(file)) {
-      signal?.throwIfAborted()
-      length += chunk.length
-      if (length > maxBytes) throw tooLargeError(what, maxBytes)
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    if (error instanceof PortError || signal?.aborted) throw error
-    throw new PortError('gone', `${what}: WhatsApp no longer has it. Send it again.`)
+    content = encrypted.decrypt(bytes)
+  } catch {
+    throw gone()
   }
-  return Buffer.concat(chunks)
+  if (content.length > maxBytes) throw tooLargeError(what, maxBytes)
+  return content
 }
 
 /** Keeps a device connected, and pairs it if it is not linked yet. */
@@ -265,12 +277,38 @@ function failureOf(error: unknown): WhatsAppError {
   return new WhatsAppError('updates', `The connection to WhatsApp failed: ${reason}`)
 }
 
+/** Whether an address is one of WhatsApp's servers for files. */
+function isOfWhatsApp(address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, hostname } = new URL(address)
+  return protocol === 'https:' && /(?:^|\.)whatsapp\.net$/.test(hostname)
+}
+
+/**
+ * Decrypts a file: whole blocks of AES-256 in CBC mode, and a checksum of 10 bytes, as Baileys' `downloadEncryptedContent` does.
+ * Throws for other bytes.
+ */
+function decryptFile(
+  bytes: Uint8Array,
+  { cipherKey, iv }: { readonly cipherKey: Uint8Array; readonly iv: Uint8Array },
+): Uint8Array {
+  const decipher = createDecipheriv('aes-256-cbc', cipherKey, iv)
+  return Buffer.concat([decipher.update(bytes.subarray(0, -checksumBytes)), decipher.final()])
+}
+
 /** The part of Baileys that the bridge uses. Tests replace it. */
 export interface BaileysLibrary {
   /** Opens a folder with a login. An empty folder is a device that is not linked yet. */
   login(folder: string): Promise<BaileysLogin>
-  /** Reads and decrypts a file. */
-  download(file: FileRef): Promise<AsyncIterable<Uint8Array>>
+  /** Finds where a file is. Rejects if it has no address of WhatsApp. */
+  findFile(file: FileRef): Promise<EncryptedFile>
+}
+
+/** A file as WhatsApp stores it. */
+export interface EncryptedFile {
+  readonly url: string
+  /** Returns the content. Throws if it was not encrypted with the key of the file. */
+  readonly decrypt: (bytes: Uint8Array) => Uint8Array
 }
 
 /** The credentials of one linked device. */
@@ -321,14 +359,20 @@ const silentLogger = {
 
 /** Loads the package `baileys`. Rejects if it is not installed. */
 export async function loadBaileys(): Promise<BaileysLibrary> {
-  const { makeWASocket, useMultiFileAuthState, downloadContentFromMessage } = await loadClient(
+  const { makeWASocket, useMultiFileAuthState, getMediaKeys, getUrlFromDirectPath } = await loadClient(
     'baileys',
     () => import('baileys'),
   )
   return {
-    download: async ({ kind, mediaKey, directPath, url }) => {
-      const place = { ...(directPath && { directPath }), ...(url && { url }) }
-      return await downloadContentFromMessage({ mediaKey: Buffer.from(mediaKey, 'base64'), ...place }, kind)
+    // Not by Baileys' `downloadContentFromMessage`: a connection that breaks ends the process, because its response has no
+    // listener for errors, and one that stalls is never given up.
+    findFile: async ({ kind, mediaKey, directPath, url }) => {
+      const host = url !== undefined && isOfWhatsApp(url) ? new URL(url).host : undefined
+      const address = directPath ? getUrlFromDirectPath(directPath, host) : url
+      // A message contains the address, so anyone could send the bridge to another host.
+      if (address === undefined || !isOfWhatsApp(address)) throw new Error('The file has no address of WhatsApp.')
+      const keys = await getMediaKeys(Buffer.from(mediaKey, 'base64'), kind)
+      return { url: address, decrypt: (bytes) => decryptFile(bytes, keys) }
     },
     login: async (folder) => {
       const { state, saveCreds } = await useMultiFileAuthState(folder)

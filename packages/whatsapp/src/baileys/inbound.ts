@@ -251,7 +251,7 @@ type FileKind = keyof typeof fileDefaults
 
 type FileContents = Partial<Readonly<Record<`${FileKind}Message`, z.infer<typeof fileMessage> | null | undefined>>>
 
-/** The address and the key of a file: the input of Baileys' `downloadContentFromMessage`. */
+/** The address and the key of a file, as in Baileys' `DownloadableMessage`. */
 const fileRef = z.object({
   kind: z.enum(['document', 'image', 'video', 'audio', 'sticker']),
   mediaKey: z.string(),

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@reply/core'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { secretsOf } from '../src/config/load.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { TranscribeConfig } from '../src/config/schema.ts'
@@ -16,8 +16,16 @@ import { bundleFixture, run } from './process.ts'
 const note = new TextEncoder().encode('not audio, but these programs do not look')
 const never = new AbortController().signal
 const stops: (() => unknown)[] = []
+/** Where the audio is kept, for each test alone. */
+let temporary = ''
+beforeEach(() => {
+  temporary = mkdtempSync(join(tmpdir(), 'reply-transcriber-'))
+  vi.stubEnv('TMPDIR', temporary)
+})
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
+  vi.unstubAllEnvs()
+  rmSync(temporary, { recursive: true })
 })
 
 /** Returns a checked `transcribe` of a config. */
@@ -54,7 +62,7 @@ function scripted(script: string, more: object = {}): Listener {
   return transcriberOf({ command: ['/bin/sh', '-c', script, 'sh'], convert: false, ...more })
 }
 
-const leftFolders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('reply-voice-'))
+const leftFolders = (): readonly string[] => readdirSync(temporary)
 
 describe('a local program', () => {
   test('gets the path of the audio as its last argument, and its output is the text', async () => {
@@ -86,18 +94,16 @@ describe('a local program', () => {
   })
 
   test('does not get a shell: what looks like one in a command is an argument', async () => {
-    const program = { command: ['/bin/echo', '$(id)', '`id`', ';', 'id', '{file}'], convert: false }
+    const program = { command: ['/bin/echo', '$(id)', '`id`', ';', '{toString}', '{file}'], convert: false }
     const result = await transcriberOf(program).transcribe(note, 'audio/ogg', never)
-    expect(result).toMatchObject({ text: expect.stringMatching(/^\$\(id\) `id` ; id \/\S+\/voice\.ogg$/) })
+    expect(result).toMatchObject({ text: expect.stringMatching(/^\$\(id\) `id` ; \{toString\} \/\S+\/voice\.ogg$/) })
   })
 
   test('has only the given environment, and leaves no file behind', async () => {
     vi.stubEnv('VOICE_TEST_SECRET', 'swordfish')
-    const before = leftFolders()
     const result = await scripted('env; pwd; : > left-behind').transcribe(note, 'audio/ogg', never)
-    vi.unstubAllEnvs()
     expect(result).toMatchObject({ text: expect.not.stringContaining('swordfish') })
-    expect(leftFolders()).toEqual(before)
+    expect(leftFolders()).toEqual([])
   })
 
   test.each<[string, string, object]>([
@@ -122,27 +128,56 @@ describe('a local program', () => {
   })
 
   test('that hangs is ended with all that it started, once its time is over', async () => {
-    const folder = leftFolders()
     const hung = scripted('trap "" TERM; sleep 987 & echo $!; wait', { timeoutMs: 1000 })
     expect(await hung.transcribe(note, 'audio/ogg', never)).toEqual({ type: 'failed', why: 'late' })
     await expectGone('sleep 987')
-    expect(leftFolders()).toEqual(folder)
+    expect(leftFolders()).toEqual([])
   })
 
-  test('is ended with all that it started if the bridge is killed', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'reply-voice-host-'))
-    const host = run(await bundleFixture('transcriber-host', folder), '/bin/sh', '-c', 'sleep 983 & wait')
-    await vi.waitFor(() => expect(running('sleep 983')).toBe(1), { timeout: 5000 })
+  test('is ended with all that it started if the bridge is killed, and the audio is removed', async () => {
+    const host = run(await bundleFixture('transcriber-host', temporary), '/bin/sh', '-c', 'sleep 983 & wait', 'sh')
+    const folders = (): readonly string[] => leftFolders().filter((name) => name.startsWith('reply-voice-'))
+    await vi.waitFor(() => expect(running('sleep 983')).toBe(1), { timeout: 20_000 })
+    expect(folders()).toHaveLength(1)
     host.child.kill('SIGKILL')
     await host.ended
     await expectGone('sleep 983')
-    rmSync(folder, { recursive: true })
+    await vi.waitFor(() => expect(folders()).toEqual([]), { timeout: 20_000 })
+  })
+
+  test('begins after what a computer left that went down is removed, and leaves that of others who are at work', async () => {
+    const [left, other] = ['reply-voice-left', 'reply-voice-other'].map((name) => join(temporary, name))
+    for (const folder of [left, other]) mkdirSync(folder ?? '')
+    const daysAgo = Date.now() / 1000 - 2 * 86_400
+    utimesSync(left ?? '', daysAgo, daysAgo)
+    await scripted('echo done').transcribe(note, 'audio/ogg', never)
+    await vi.waitFor(() => expect(leftFolders()).toEqual(['reply-voice-other']))
   })
 
   test('that started others is ended with them when it exits, also if they hold its output', async () => {
     const result = await scripted('sleep 986 & echo done').transcribe(note, 'audio/ogg', never)
     expect(result).toEqual({ type: 'understood', text: 'done' })
     await expectGone('sleep 986')
+  })
+
+  test('that left a process outside of its group is not waited for, also if that holds its output', async () => {
+    const result = await scripted('setsid sleep 981 & echo $!; yes word | head -n 20000').transcribe(
+      note,
+      'audio/ogg',
+      never,
+    )
+    const [pid = '', ...words] = result.type === 'understood' ? result.text.split('\n') : []
+    expect(commandLine(pid)).toBe('sleep 981')
+    process.kill(Number(pid))
+    expect(words).toEqual(Array.from({ length: 20_000 }, () => 'word'))
+  })
+
+  test('that prints secrets as it fails keeps them out of the log, also where its output is cut', async () => {
+    const token = 'sk-proj-0123456789abcdefghijABCDEFGHIJ0123456789'
+    const script = `echo "the key ${token} of ${'x'.repeat(260)}" >&2; exit 1`
+    const result = await scripted(script).transcribe(note, 'audio/ogg', never)
+    expect(result).toMatchObject({ why: 'failed', detail: expect.stringMatching(/^It exited with 1\. .*x$/) })
+    expect(JSON.stringify(result)).not.toMatch(/[0-9]{5}|abcdef|ABCDEF/)
   })
 
   test('is ended by a cancel, and a note that waits for its turn begins nothing', async () => {
@@ -243,6 +278,11 @@ describe('a service', () => {
       'refuses the audio',
       (response) => response.writeHead(400).end('{"error":{"message":"Invalid file\\u001b[31m format."}}'),
       { why: 'unreadable', detail: 'The service answered 400. Invalid file\\u001b[31m format.' },
+    ],
+    [
+      'repeats a key',
+      (response) => response.writeHead(400).end('{"error":"No sk-proj-0123456789abcdefghijABCDEFGHIJ0123456789 here"}'),
+      { why: 'unreadable', detail: expect.stringMatching(/No \S*redacted\S* here/) },
     ],
     ['finds it too large', (response) => response.writeHead(413).end('no JSON'), { why: 'unreadable' }],
     ['is busy', (response) => response.writeHead(429).end(), { why: 'busy', detail: 'The service answered 429.' }],
@@ -356,6 +396,11 @@ describe('audio', () => {
     const convert = ['/bin/sh', '-c', 'cp "$1" "$2"; head -c 700 /dev/zero >> "$2"', 'sh', '{file}', '{wav}']
     const one = scripted('echo ran', { convert, maxSeconds: 60 })
     expect(await one.transcribe(wav, 'audio/wav', never)).toEqual({ type: 'failed', why: 'too-long' })
+    const unconverted = scripted('echo ran', { maxSeconds: 60 })
+    expect(await unconverted.transcribe(Buffer.concat([wav, Buffer.alloc(700)]), 'audio/wav', never)).toEqual({
+      type: 'failed',
+      why: 'too-long',
+    })
   })
 
   test('without a byte is unreadable', async () => {

@@ -189,7 +189,7 @@ const transcribe = z
       .number()
       .int()
       .min(1000)
-      .max(longestTimerMs)
+      .max(43_200_000)
       .default(120_000)
       .describe('How long converting and transcribing a voice note may take together, in ms.'),
   })

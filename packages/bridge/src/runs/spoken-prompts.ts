@@ -1,5 +1,5 @@
 import type { InboundFile, MessageRef } from '@reply/sink'
-import { BridgeError, isTakenOver, messageOf, toError } from '../error.ts'
+import { BridgeError, isTakenOver, toError } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
@@ -174,7 +174,7 @@ export function createSpokenPrompts(
     const { why, detail } = result
     if (detail !== undefined && !signal.aborted) {
       const who = prompt.actor.name ?? prompt.actor.id
-      onError(new BridgeError('inbound', `A voice note of ${who} was not transcribed (${why}): ${messageOf(detail)}`))
+      onError(new BridgeError('inbound', `A voice note of ${who} was not transcribed (${why}): ${detail}`))
     }
     return { type: 'refused', text: texts.notUnderstood[why] }
   }

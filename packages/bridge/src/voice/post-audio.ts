@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { quotable } from '@reply/sink/channel'
 import { oneLine } from '@reply/sink/internal'
 import { messageOf } from '../error.ts'
 import type { NotUnderstood, Transcription } from './transcriber.ts'
@@ -53,7 +54,7 @@ export async function postAudio(call: {
       ? { type: 'understood', text: fields.text }
       : { type: 'failed', why: 'failed', detail: "The service's response has no text." }
   const reason = messageIn(fields.error) ?? messageIn(fields) ?? ''
-  const detail = `The service answered ${status}. ${oneLine(reason, 300)}`.trimEnd()
+  const detail = `The service answered ${status}. ${oneLine(quotable(reason), 300)}`.trimEnd()
   return { type: 'failed', why: whyOf(status), detail }
 }
 

@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '@reply/core'
+import { quotable } from '@reply/sink/channel'
 import { oneLine } from '@reply/sink/internal'
 import { messageOf } from '../error.ts'
+import { runIfThisDies } from './watchdog.ts'
 
 /** A program to run, and its limits. */
 export interface Program {
@@ -31,7 +33,7 @@ export type ProgramEnd =
 
 /** How much of the end of the error output is kept, in UTF-16 units. */
 const detailLength = 300
-/** How long the kernel may take to end a killed group, in ms. */
+/** How long a killed group may take to end and to close its output, in ms. */
 const killMs = 1000
 
 /**
@@ -50,7 +52,8 @@ export async function runProgram({ command, cwd, env, maxBytes, signal, clock }:
   }
   // Node creates no pipes if this process has no free file descriptor. An `error` event follows.
   const pipes: readonly (Readable | null)[] = [child.stdout, child.stderr]
-  const release = guardGroup(child.pid)
+  // Without a shell, the program still has its time limit while this process lives.
+  const release = child.pid === undefined ? () => {} : runIfThisDies('kill -s KILL -- "-$1"', String(child.pid))
   return await new Promise<ProgramEnd>((resolve) => {
     const chunks: Uint8Array[] = []
     let length = 0
@@ -71,30 +74,44 @@ export async function runProgram({ command, cwd, env, maxBytes, signal, clock }:
       const isMissing = 'code' in error && error.code === 'ENOENT'
       finish({ type: isMissing ? 'missing' : 'failed', detail: error.message })
     })
-    // What it started must not outlive it, and could keep its output open.
-    child.once('exit', () => killGroup(child))
-    child.once('close', (code, killedBy) => {
-      if (code === 0) return finish({ type: 'done', output: Buffer.concat(chunks) })
-      const why = code === null ? `It was ended by ${killedBy}.` : `It exited with ${code}.`
-      finish({ type: 'failed', detail: `${why} ${lastWords(errors)}`.trimEnd() })
+    child.once('exit', (...how) => {
+      // What it started must not outlive it, and could keep its output open.
+      killGroup(child)
+      if (early) return
+      // A process outside of the group may keep it open, too. What is in the pipe is read before `setImmediate`.
+      stopTimer = clock.after(killMs, () => void setImmediate(() => finish(endOf(...how))))
     })
+    child.once('close', (...how) => finish(endOf(...how)))
+
+    /** Returns the end of a program that exited with a code, or was ended by a signal. */
+    function endOf(code: number | null, killedBy: NodeJS.Signals | null): ProgramEnd {
+      if (code === 0) return { type: 'done', output: Buffer.concat(chunks) }
+      const why = code === null ? `It was ended by ${killedBy}.` : `It exited with ${code}.`
+      return { type: 'failed', detail: `${why} ${lastWords(errors)}`.trimEnd() }
+    }
 
     /** Kills the group, and finishes with this result once it is gone, or after `killMs`. */
     function end(result: ProgramEnd): void {
       if (early) return
       early = result
       killGroup(child)
-      // A process outside of the group may hold them.
-      for (const pipe of pipes) pipe?.destroy()
+      closePipes()
+      stopTimer()
       stopTimer = clock.after(killMs, () => finish(result))
     }
 
     /** Resolves with the result of `end`, or with this one. Later calls do nothing. */
     function finish(result: ProgramEnd): void {
       stopTimer()
+      closePipes()
       release()
       signal.removeEventListener('abort', onAbort)
       resolve(early ?? result)
+    }
+
+    /** Closes this process's ends of the pipes: a process outside of the group may hold the others. */
+    function closePipes(): void {
+      for (const pipe of pipes) pipe?.destroy()
     }
   })
 }
@@ -108,26 +125,8 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Returns the end of an error output as one line without control sequences. */
+/** Returns the end of an error output as one line without control sequences and secrets, which are found before it is cut. */
 function lastWords(errors: string): string {
-  const text = stripVTControlCharacters(errors).trim()
+  const text = quotable(stripVTControlCharacters(errors)).trim()
   return oneLine(text.slice(-detailLength), detailLength)
-}
-
-/** Reads a pipe that only this process holds. If it ends without a line, this process died, and the script kills the group. */
-const watchdogScript = 'read -r ended || kill -s KILL -- "-$1" 2>/dev/null'
-
-/** Has a shell kill a group if this process dies. Returns a function that ends the shell. */
-function guardGroup(group: number | undefined): () => void {
-  if (group === undefined) return () => {}
-  const shell = spawn('/bin/sh', ['-c', watchdogScript, 'sh', String(group)], {
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  // Without a shell, the program still has its time limit while this process lives.
-  shell.on('error', () => {})
-  shell.stdin.on('error', () => {})
-  shell.unref()
-  return () => void shell.stdin.end('ended\n')
 }

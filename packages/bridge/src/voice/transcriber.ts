@@ -10,6 +10,7 @@ import { endingOf, opusSeconds, wavSeconds } from './audio.ts'
 import { cleanTranscript } from './clean-transcript.ts'
 import { postAudio } from './post-audio.ts'
 import { runProgram } from './run-program.ts'
+import { runIfThisDies } from './watchdog.ts'
 
 /**
  * Why a voice note was not understood.
@@ -58,8 +59,10 @@ const mostAtOnce = 2
 const maxOutputBytes = 262_144
 /** The prefix of the folders of notes that are being transcribed. */
 const folderPrefix = 'reply-voice-'
-/** The age at which such a folder was left by a process that died, in ms. */
+/** The age at which such a folder was left by a computer that went down, in ms. The longest `timeoutMs` is half of it. */
 const leftAfterMs = 86_400_000
+/** Removes a folder. Once more after a second, because a program that is being killed may still write to it. */
+const removeScript = 'rm -rf -- "$1" || { sleep 1 && rm -rf -- "$1"; }'
 
 /** The demuxers that the converter may use. Playlists are missing, because they make FFmpeg read other files. */
 const audioFormats = 'ogg,mov,mp3,wav,flac,matroska,aac,amr,caf'
@@ -89,7 +92,6 @@ export function createTranscriber(options: {
   /** The notes that wait for their turn, oldest first. */
   const waiting = new Set<() => void>()
   let running = 0
-  void removeLeftFolders(clock)
   return { transcribe }
 
   /** Waits for a turn, and passes it on when it is done. */
@@ -157,18 +159,21 @@ export function createTranscriber(options: {
     const seconds = opusSeconds(bytes)
     if (seconds !== undefined && seconds > maxSeconds) return { type: 'failed', why: 'too-long' }
     if (bytes.length === 0) return { type: 'failed', why: 'unreadable', detail: 'It is empty.' }
+    void removeLeftFolders(clock)
     // Readable by this user only.
     const folder = await mkdtemp(join(tmpdir(), folderPrefix))
+    const release = runIfThisDies(removeScript, folder)
     try {
       const recorded = join(folder, `voice.${endingOf(mime)}`)
       await writeFile(recorded, bytes)
       const converted = convert === false ? recorded : await convertAudio(convert, folder, recorded, signal)
       if (typeof converted !== 'string') return converted
+      if ((await secondsOf(converted)) > maxSeconds) return { type: 'failed', why: 'too-long' }
       return url === undefined
         ? await runTranscriber(command ?? [], folder, converted, signal)
         : heard(await postAudio({ url, key, model, file: converted, maxBytes: maxOutputBytes, signal }))
     } finally {
-      await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 }).finally(release)
     }
   }
 
@@ -186,8 +191,7 @@ export function createTranscriber(options: {
     if (end.type === 'missing') return { type: 'failed', why: 'missing', detail: end.detail }
     if (end.type === 'failed') return { type: 'failed', why: 'unreadable', detail: end.detail }
     if (end.type !== 'done') return { type: 'failed', why: 'unreadable', detail: `The converter was ${end.type}.` }
-    const seconds = await secondsOf(wav)
-    return seconds !== undefined && seconds > maxSeconds ? { type: 'failed', why: 'too-long' } : wav
+    return wav
   }
 
   /** Runs the local program. Without `{file}` in its command, the path is its last argument. */
@@ -225,30 +229,31 @@ function heard(result: Transcription): Transcription {
 
 /** Returns a command with each `{name}` of the values replaced, also within an argument. */
 function fillIn(command: readonly string[], values: Readonly<Record<string, string>>): readonly [string, ...string[]] {
+  const byName = new Map(Object.entries(values))
   const [program = '', ...args] = command.map((part) =>
-    part.replace(/\{(\w+)\}/g, (all, name: string) => values[name] ?? all),
+    part.replace(/\{(\w+)\}/g, (all, name: string) => byName.get(name) ?? all),
   )
   return [program, ...args]
 }
 
-/** Returns how long a WAV file is, in seconds. Undefined if it can't be read, or is another kind of file. */
-async function secondsOf(path: string): Promise<number | undefined> {
+/** Returns how long a WAV file is, in seconds. 0 if it can't be read, or is another kind of file. */
+async function secondsOf(path: string): Promise<number> {
   try {
     const file = await open(path)
     try {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(32), 0, 32, 0)
-      return wavSeconds(buffer.subarray(0, bytesRead), (await file.stat()).size)
+      return wavSeconds(buffer.subarray(0, bytesRead), (await file.stat()).size) ?? 0
     } finally {
       await file.close()
     }
   } catch {
-    return undefined
+    return 0
   }
 }
 
 /**
- * Removes the folders of notes that processes left because they were killed, once they are older than any transcription. Ignores
- * errors: the folder of another user can't be removed.
+ * Removes the folders of notes that a computer left when it went down, once they are older than any transcription. Ignores errors:
+ * the folder of another user can't be removed.
  */
 async function removeLeftFolders(clock: Pick<Clock, 'now'>): Promise<void> {
   try {
@@ -257,6 +262,6 @@ async function removeLeftFolders(clock: Pick<Clock, 'now'>): Promise<void> {
       if (clock.now() - (await lstat(path)).mtimeMs > leftAfterMs) await rm(path, { recursive: true, force: true })
     }
   } catch {
-    // The next start tries it again.
+    // The next note tries it again.
   }
 }

@@ -40,7 +40,7 @@ test('a lost connection is shown while it lasts, and its return is kept', async 
 
 test('text that is still missing after a lost connection is announced, not denied', () => {
   const { terminal, show } = setup(undefined, { live: false })
-  const holed = { ...text('a', 'One thr', 'open'), hole: true as const }
+  const holed = { ...text('a', 'One thr', 'open'), holes: [7] }
   show(replyOf([text('a', 'One ', 'open')], { connection: 'lost' }), 4_000)
   show(replyOf([holed]), 200)
   show(settledOf([text('a', 'One two three.')]))

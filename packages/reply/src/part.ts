@@ -40,8 +40,11 @@ interface PartFields {
   readonly messageID: string
   /** Whether it may still grow. */
   readonly status: PartStatus
-  /** Set if deltas were missed. The text has a gap until the seal delivers the full text. */
-  readonly hole?: true | undefined
+  /**
+   * Where words may be missing, as positions in `text`, because the source does not repeat what was written while nothing
+   * listened. `[0]`: the beginning is missing. The seal brings the full text. Absent if nothing is missing.
+   */
+  readonly holes?: readonly number[] | undefined
   /** The part as the source last sent it. If a text has only grown since, its first version. */
   readonly raw: unknown
 }

@@ -124,18 +124,22 @@ describe('a REST snapshot', () => {
       ...live,
       snapshot({ gap: true, complete: true, messages: [prompt, read(message('m1'), text('m1', ''))] }),
     ])
-    expect(partsOf(reply)).toMatchObject([{ text: 'Hel', hole: true }])
+    expect(partsOf(reply)).toMatchObject([{ text: 'Hel', holes: [3] }])
     const grown = run([
       ...live,
       snapshot({ gap: true, complete: true, messages: [prompt, read(message('m1'), text('m1', ''))] }),
       delta('m1', 'o'),
     ])
-    expect(partsOf(grown.reply)).toMatchObject([{ text: 'Helo', hole: true }])
-    const thought = [prompt, read(message('m1'), reasoning('m1', 'Hm'))]
-    expect(partsOf(run([snapshot({ gap: true, messages: thought })]).reply)).toMatchObject([{ hole: true }])
+    expect(partsOf(grown.reply)).toMatchObject([{ text: 'Helo', holes: [3] }])
+    const thought = (said: string) => [prompt, read(message('m1'), reasoning('m1', said))]
+    expect(partsOf(run([snapshot({ gap: true, messages: thought('') })]).reply)).toMatchObject([{ holes: [0] }])
+    // A source that returns the text so far.
+    const [whole] = partsOf(run([snapshot({ gap: true, messages: thought('Hm') })]).reply)
+    expect(whole).toMatchObject({ text: 'Hm' })
+    expect(whole?.holes).toBeUndefined()
     const [healed] = partsOf(run([text('m1', 'Hello', sealed)], grown).reply)
     expect(healed).toMatchObject({ text: 'Hello' })
-    expect(healed?.hole).toBeUndefined()
+    expect(healed?.holes).toBeUndefined()
   })
 
   test('that is complete removes what it lacks', () => {

@@ -31,6 +31,8 @@ export interface Texts {
   retrying: (retry: { message: string; wait: string | undefined; attempt: number | undefined }) => string
   /** Status: a sub-agent, in front of its activity. `description` has at most 40 UTF-16 units. Either may be unknown. */
   subAgent: (agent: string | undefined, description: string | undefined) => string
+  /** In a text that is still being written: here, words are missing. The whole text follows. */
+  missing: string
   /** Before the name of a tool call in a notice, as Markdown. */
   toolPrefix: string
   /** After the name of a failed tool call. `error` is one line, and may be empty. */
@@ -220,6 +222,7 @@ export const texts: Texts = {
     return `${message || 'the model failed'}: ${when}${attempt === undefined ? '' : ` (attempt ${attempt})`}`
   },
   subAgent: (agent, description) => `${agent ?? 'sub-agent'}${description ? `(${description})` : ''}`,
+  missing: '…',
   toolPrefix: '🔧 ',
   toolFailed: (error) => (error === '' ? 'failed' : `failed: ${error}`),
   toolExited: (code) => `exit ${code}`,

@@ -14,7 +14,7 @@ const passing = new Set([
   'lostReason',
   'connection',
   'stalled',
-  'hole',
+  'holes',
 ])
 
 /**

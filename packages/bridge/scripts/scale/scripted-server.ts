@@ -32,6 +32,8 @@ export interface ScriptedServer {
   readonly aborts: readonly HeardCall[]
   /** The tasks that are over, by their tokens, and how they ended. */
   readonly ended: ReadonlyMap<string, 'completed' | 'rejected' | 'aborted'>
+  /** Lets the agent end its answer to the task with that token. */
+  endAnswer(token: string): void
   close(): Promise<void>
 }
 
@@ -81,6 +83,8 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   const answers: HeardAnswer[] = []
   const aborts: HeardCall[] = []
   const ended = new Map<string, 'completed' | 'rejected' | 'aborted'>()
+  /** The tokens of answers that end now. */
+  const finished = new Set<string>()
   let ids = 0
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -101,7 +105,11 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   const heart = setInterval(() => publish('server.heartbeat', {}), heartbeatMs)
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  return { url: `http://127.0.0.1:${port}`, directory, tasks, answers, aborts, ended, close }
+  return { url: `http://127.0.0.1:${port}`, directory, tasks, answers, aborts, ended, endAnswer, close }
+
+  function endAnswer(token: string): void {
+    finished.add(token)
+  }
 
   async function close(): Promise<void> {
     clearInterval(heart)
@@ -257,18 +265,20 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
     run.reply.parts.push(part)
     publishPart(session, part)
     let sentences = 0
+    let text = ''
     const next = (): void => {
-      const isLast = Date.now() >= until
+      const isLast = Date.now() >= until || finished.has(run.task?.token ?? '')
       sentences += 1
       const delta = isLast ? ending : `Sentence ${sentences} about ${run.task?.token ?? 'nothing'}. `
-      part.text += delta
+      text += delta
       const { sessionID, messageID, id: partID } = part
       publish('message.part.delta', { sessionID, messageID, partID, field: 'text', delta })
       if (!isLast) {
         run.timer = setTimeout(next, Math.min(everyMs, until - Date.now()))
         return
       }
-      Object.assign(part, { time: { ...part.time, end: Date.now() } })
+      // Only now: deltas are not stored.
+      Object.assign(part, { text, time: { ...part.time, end: Date.now() } })
       publishPart(session, part)
       endRun(session, 'completed')
     }

@@ -118,6 +118,6 @@ function isReconnected({ connection, outcome }: Reply): boolean {
 
 /** Whether the reply or a sub-agent has an open text with a hole from the outage. */
 export function hasHole(reply: Reply): boolean {
-  const isHole = (part: Part): boolean => part.hole === true && part.status === 'open'
+  const isHole = (part: Part): boolean => part.holes !== undefined && part.status === 'open'
   return partsOf(reply).some(isHole) || reply.children.some((child) => hasHole(child.reply))
 }

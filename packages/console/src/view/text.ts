@@ -57,7 +57,7 @@ function blocksAfter(part: TextPart | ReasoningPart, before: string, options: Te
     const blank = start === 0 || /\n[ \t]*\r?\n\s*$/.test(part.text.slice(Math.max(0, start - 200), start))
     blocks.push({
       key: `${part.id}@${start}`,
-      final: part.status === 'sealed' || (!last && part.hole === undefined),
+      final: part.status === 'sealed' || (!last && part.holes === undefined),
       gap: blank ? 'always' : 'never',
       kind: 'text',
       lines: textRows(

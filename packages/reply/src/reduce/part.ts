@@ -242,9 +242,10 @@ function mergeSeal(before: Part, seal: TextPart | ReasoningPart): Part {
   return sameOrNewer(before, seal)
 }
 
-/** Takes the snapshot's other fields but keeps the longer text. Keeps a known hole: a shorter text can't fill it. */
+/** Takes the snapshot's other fields but keeps the longer text. Keeps the known holes: a shorter text can't fill them. */
 function withLongerText(before: TextPart | ReasoningPart, incoming: TextPart | ReasoningPart): Part {
-  const marked = before.hole ? { ...incoming, hole: before.hole } : incoming
+  const holes = incoming.holes ?? before.holes
+  const marked = holes === incoming.holes ? incoming : { ...incoming, holes }
   return sameOrNewer(before, withText(marked, before.text))
 }
 

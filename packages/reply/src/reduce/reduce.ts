@@ -10,7 +10,7 @@ import { applyChildStep, childIndexOf, linkChild, startChild } from './child.ts'
 import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './compaction.ts'
 import { applyMessage, applyPromptPart, hasMessageEnded, messageIDOf, removeMessage } from './message.ts'
 import { applyPart, growPart, indexInReply, messageIndexOf, removePart, withMessageAt } from './part.ts'
-import { partIndexOf, withOpenPartsChanged } from './part-list.ts'
+import { partAt, partIndexOf, withOpenPartsChanged } from './part-list.ts'
 import { applyBusy, applyRetry, isAnyChildRunning, isOnlyOfBackgroundChildren, phaseOf, reportError } from './run.ts'
 import { isFinished, sealParts, settle } from './settle.ts'
 import { withFields } from './shape.ts'
@@ -300,7 +300,7 @@ function applyTodos(reply: Reply, { todos, isOwn }: TodosEvent, changes: Change[
 
 /**
  * Converts a REST snapshot to events, in the order in which the stream would have sent them. A complete one also
- * removes the messages, parts and asks that it lacks. After a gap, open texts that weren't streamed have a hole.
+ * removes the messages, parts and asks that it lacks. After a gap, open texts that weren't streamed get a hole.
  * `track` has already removed messages that don't belong to the run.
  */
 function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEvent[] {
@@ -316,14 +316,15 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
     // The server already knows this message's end, so we may have missed events before it as well.
     const isBehind = known !== undefined && !hasMessageEnded(known) && hasMessageEnded(head)
     for (const part of parts) {
+      const knownPart = known && partAt(known, partIndexOf(known, part.id))
       // A part received from its beginning on this connection has no hole.
-      const wasStreamed = !snapshot.complete && !isBehind && known !== undefined && partIndexOf(known, part.id) !== -1
+      const wasStreamed = !snapshot.complete && !isBehind && knownPart !== undefined
       events.push({
         type: 'part',
         at,
         raw,
         sessionID,
-        part: snapshot.gap && !wasStreamed ? withHole(part) : part,
+        part: snapshot.gap && !wasStreamed ? withHole(part, knownPart) : part,
         order,
       })
     }
@@ -352,10 +353,11 @@ function removalEvents(reply: Reply, { at, raw, sessionID, messages }: SnapshotE
 }
 
 /**
- * Marks an open text as incomplete until it is sealed, because it is unknown which deltas were missed. Returns any
- * other part as it is.
+ * Marks an open text that was read as empty: its source repeats it only when it is complete, so words may be missing behind those
+ * that are known here. Returns any other part as it is. A source that returns some of an open text returns all of it.
  */
-function withHole(part: Part): Part {
-  const isText = part.type === 'text' || part.type === 'reasoning'
-  return isText && part.status === 'open' ? { ...part, hole: true } : part
+function withHole(part: Part, known: Part | undefined): Part {
+  if ((part.type !== 'text' && part.type !== 'reasoning') || part.status !== 'open' || part.text !== '') return part
+  const { text, holes = [] } = known !== undefined && 'text' in known ? known : part
+  return { ...part, holes: holes.at(-1) === text.length ? holes : [...holes, text.length] }
 }

@@ -108,10 +108,10 @@ export function withParts(message: Omit<Message, 'parts'>, parts: readonly Part[
 
 /** Copies a text or reasoning part with a new text and status. */
 export function withText(part: TextPart | ReasoningPart, text: string, status = part.status): TextPart | ReasoningPart {
-  const { id, messageID, hole, raw } = part
-  if (part.type === 'reasoning') return { id, messageID, status, hole, raw, type: 'reasoning', text }
+  const { id, messageID, holes, raw } = part
+  if (part.type === 'reasoning') return { id, messageID, status, holes, raw, type: 'reasoning', text }
   const { synthetic, ignored, stream } = part
-  return { id, messageID, status, hole, raw, type: 'text', text, synthetic, ignored, stream }
+  return { id, messageID, status, holes, raw, type: 'text', text, synthetic, ignored, stream }
 }
 
 /** Seals a part. Marks an unfinished call as interrupted, but keeps its status. Other parts keep everything else. */

@@ -46,7 +46,7 @@ function picture(reply: Reply): unknown {
 
 function picturePart(part: OurPart): unknown {
   const { type, status } = part
-  const hole = part.hole === true ? ['hole'] : []
+  const hole = part.holes ? ['hole'] : []
   if (part.type === 'tool') {
     const { input, output, error, title } = part.state
     return [type, status, part.tool, part.state.status, input, output, error, title, ...hole]

@@ -5,6 +5,7 @@ import {
   type Client,
   type PostedPrompt,
   type PromptInput,
+  partsOf,
   pendingAsks,
   type Reply,
   type ReplyStream,
@@ -91,8 +92,11 @@ export function testResume(version: string): void {
       const { heard, observer } = createListener()
       const stream = found(await next.resume(dead.posted, { observe: () => [observer] }))
       expect([stream.joined, stream.reply?.phase]).toEqual([false, 'working'])
+      // Neither server repeats what it wrote before.
+      expect(textsIn(stream.reply)).toEqual([{ status: 'open', text: '', holes: [0] }])
       stage.model.release('gap')
       const reply = await stream.result
+      expect(textsIn(reply)).toEqual([{ status: 'sealed', text: 'One two.', holes: undefined }])
       expect([reply.outcome, textOf(reply), heard.settled, heard.problems]).toEqual(['completed', 'One two.', 1, []])
       expect(runsOf(dead.posted)).toBe(1)
     })
@@ -311,6 +315,11 @@ export function testResume(version: string): void {
     return stage.model.requests.filter(({ kind, body }) => kind === 'step' && JSON.stringify(body).includes(text))
       .length
   }
+}
+
+function textsIn(reply: Reply | undefined) {
+  const texts = reply ? partsOf(reply).filter((part) => part.type === 'text') : []
+  return texts.map(({ status, text, holes }) => ({ status, text, holes }))
 }
 
 function pictureOf(reply: Reply) {

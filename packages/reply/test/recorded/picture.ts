@@ -60,17 +60,17 @@ interface PartPicture {
   readonly type: string
   readonly status: string
   readonly text?: string | undefined
-  readonly hole?: true | undefined
+  readonly holes?: readonly number[] | undefined
   readonly tool?: unknown
 }
 
 function comparablePart(part: Part): PartPicture {
-  const { id, type, status, hole } = part
+  const { id, type, status, holes } = part
   if (part.type === 'tool') {
     const { tool, state } = part
     return { id, type, status, tool: [tool, state.status, state.output, state.error] }
   }
-  return { id, type, status, text: textIn(part), hole }
+  return { id, type, status, text: textIn(part), holes }
 }
 
 interface Known {

@@ -9,7 +9,7 @@ import type { LayoutOptions, Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
 import type { IntentEntry } from '../ledger/entry.ts'
 import { type AnswerRestrictions, guardFrom, withExplainedFirst, withGuard } from '../ledger/guard.ts'
-import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
+import { emptyLedger, type GrowingText, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
@@ -66,6 +66,11 @@ export interface Deliverer extends AskFinder {
   stop(): Promise<void>
 }
 
+/** Whether the operation shows text or reasoning. */
+function showsText(operation: Operation): boolean {
+  return 'slot' in operation && (operation.slot.card.type === 'answer' || operation.slot.card.type === 'reasoning')
+}
+
 /** Creates the deliverer of one reply. It loads the ledger at the first `show`. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
@@ -94,6 +99,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     onChange: storeAskState,
   })
   let ledger: Ledger = emptyLedger
+  /** The text that an earlier process was showing when it ended. */
+  let former: GrowingText | undefined
   let reply: Reply | undefined
   let key = ''
   const picture = createPainter(options, secretOf, native)
@@ -165,6 +172,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Loads the ledger under the current key, and starts work. */
   async function loadLedger(): Promise<void> {
     ledger = recoveredLedger(await storage.load(key), postResolution)
+    former = ledger.growing
     isLoaded = true
     startWork()
   }
@@ -211,7 +219,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         continue
       }
       order.setExclusiveAsk(reply, ledger)
-      const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
+      const { slots, nextAt, isTyping, doing, growing } = pictureOf(reply, now)
       const isClosed = port.reports?.isClosed() === true
       typing.set(isTyping && !isClosed, doing)
       order.setWaitingAsk(ledger, slots)
@@ -235,6 +243,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const giveUpAt = schedule.giveUpAt(reply, operations)
       const reportsDueAt = operations.length === 0 ? lastReportDueAt(ledger, port.reports) : undefined
       const isReported = reportsDueAt === undefined || reportsDueAt <= now
+      if (operations.length === 0 && reply.phase === 'settled' && ledger.growing) {
+        await storeLedger({ ...ledger, growing: undefined })
+        continue
+      }
       if (operations.length === 0 && reply.phase === 'settled' && isReported) resolveSettled(reply)
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
@@ -253,7 +265,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       }
       let hasPosted = false
       try {
-        lastCall = performAndRecord(next, kind).then((isDone) => {
+        lastCall = performAndRecord(next, kind, growing).then((isDone) => {
           hasPosted = isDone && next.type === 'post'
         })
         await lastCall
@@ -312,7 +324,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   /** Returns the messages that the chat should show now. */
   function pictureOf(shownReply: Reply, now: number): Picture {
-    return picture(shownReply, ledger, now, order.isBlockedByAsk())
+    return picture(shownReply, ledger, { now, isBlocked: order.isBlockedByAsk(), former })
   }
 
   /** Returns the kind of call that performs the operation in this chat. */
@@ -330,11 +342,16 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /**
-   * Writes the operation to the ledger, performs it, and writes the result. Resolves with whether it succeeded, which is
-   * false if the deliverer was stopped during the first write. Rejects only if another process took over.
+   * Writes the operation to the ledger, performs it, and writes the result. `growing` is the text that it may show the end of.
+   * Resolves with whether it succeeded, which is false if the deliverer was stopped during the first write. Rejects only if
+   * another process took over.
    */
-  async function performAndRecord(operation: Operation, call: CallKind): Promise<boolean> {
-    ledger = { ...ledger, calls: ledger.calls + 1 }
+  async function performAndRecord(
+    operation: Operation,
+    call: CallKind,
+    growing: GrowingText | undefined,
+  ): Promise<boolean> {
+    ledger = { ...ledger, calls: ledger.calls + 1, ...(showsText(operation) && { growing }) }
     if (operation.type === 'post') {
       const kind = postKindOf(operation.slot)
       await storeLedger(withIntent(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
@@ -427,6 +444,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const stopTimer = clock.after(stopGraceMs, () => cancelled.abort())
     await loaded
     await ended
+    // A preview is shown without a write of the ledger.
+    if (native.previewing && ledger.growing) await storeLedger(ledger).catch(stopIfTakenOver)
     stopTimer()
     resolveWithMissing('stopped')
   }

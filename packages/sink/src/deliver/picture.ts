@@ -3,7 +3,7 @@ import type { SecretOf } from '../asks/token.ts'
 import { layout } from '../layout/layout.ts'
 import type { Slot } from '../layout/slot.ts'
 import { mayAllow } from '../ledger/guard.ts'
-import { type Ledger, shownOf } from '../ledger/ledger.ts'
+import { type GrowingText, type Ledger, shownOf } from '../ledger/ledger.ts'
 import { createActivityTimes } from '../view/status.ts'
 import { type Mode, type View, view } from '../view/view.ts'
 import type { DelivererOptions } from './deliver.ts'
@@ -14,8 +14,17 @@ export interface Picture extends Omit<View, 'cards' | 'flow'> {
   readonly slots: readonly Slot[]
 }
 
-/** Computes the picture of a reply for one chat. `isBlocked`: another reply's permission has to be answered first. */
-export type Painter = (reply: Reply, ledger: Ledger, now: number, isBlocked: boolean) => Picture
+/** What a picture depends on besides the reply and the ledger. */
+interface Scene {
+  readonly now: number
+  /** Another reply's permission has to be answered first. */
+  readonly isBlocked: boolean
+  /** The text that an earlier process was showing when it ended. */
+  readonly former: GrowingText | undefined
+}
+
+/** Computes the picture of a reply for one chat. */
+export type Painter = (reply: Reply, ledger: Ledger, scene: Scene) => Picture
 
 /**
  * Returns a function that computes the messages of a reply for one chat. Its only state is when the newest activity began.
@@ -25,7 +34,7 @@ export function createPainter(options: DelivererOptions, secretOf: SecretOf, nat
   const mode = modeOf(options)
   const edits = canEditIn(options)
   const times = createActivityTimes()
-  return (reply, ledger, now, isBlocked) => {
+  return (reply, ledger, { now, isBlocked, former }) => {
     const { limits } = port
     const { buttons, forms, typingHasStatus, small } = limits
     const rings = limits.silent === false
@@ -48,6 +57,7 @@ export function createPainter(options: DelivererOptions, secretOf: SecretOf, nat
       label,
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
+      former,
       mayAllow: (state) => mayAllow(state, options),
       isStreaming: stream !== undefined,
     })

@@ -1,7 +1,7 @@
 import type { AnswerCard } from '../ledger/card.ts'
-import type { Entry } from '../ledger/entry.ts'
+import { type Entry, isOrWasThere } from '../ledger/entry.ts'
 import { answerMessageKey, correctionOf } from '../ledger/keys.ts'
-import { entriesByKey } from '../ledger/ledger.ts'
+import { entriesByKey, entriesOf } from '../ledger/ledger.ts'
 import { closeMarkdown } from '../markdown/close-markdown.ts'
 import { createGrowingSplit, type HashedSlice } from '../markdown/growing-split.ts'
 import { openBlocksOf } from '../markdown/reopen-blocks.ts'
@@ -25,11 +25,16 @@ export interface AnswerLayoutOptions extends LayoutOptions {
  * 1. Posted messages that stay as they are keep their slices of the text.
  * 2. The text below them is cut into slices that each fit a message. All but the last are complete.
  * 3. If a posted message shows another text and can't be edited, the whole answer is posted again when it is final.
+ * 4. While the beginning of the text is unknown, all messages stay as they are.
  */
 export function answerSlots(newest: AnswerCard, options: AnswerLayoutOptions): readonly Slot[] {
   // The end of growing text is often taken back: white space, and half a pair of backticks by `closeMarkdown`. The other
   // half of a surrogate pair comes with the next delta.
   const card = newest.isOpen ? { ...newest, source: withoutHalf(newest.source).trimEnd() } : newest
+  if (card.isUnknown) {
+    const there = entriesOf(options.ledger, card.key).filter(isOrWasThere)
+    return there.map((entry) => keptSlot(entry, card, options))
+  }
   const posted = postedAnswer(card, options)
   if (posted.isWrong) return card.isOpen ? [] : answerSlots(correctionFor(card, options), options)
   const kept = posted.kept.map((entry) => slotOfKept(entry, card, options))

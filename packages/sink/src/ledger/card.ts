@@ -31,6 +31,8 @@ export type Card =
       readonly type: 'answer'
       /** More text may come, and the last part may still change. */
       readonly isOpen: boolean
+      /** The chat shows a part of it that is not known here, so its messages stay as they are. */
+      readonly isUnknown?: true | undefined
       /** It ends a run that people of the chat stopped, so its last message does not notify. */
       readonly isSilent?: true | undefined
     })

@@ -51,6 +51,17 @@ export interface Cap {
   readonly from: number
 }
 
+/** A text that grows in the chat. */
+export interface GrowingText {
+  /** The part of the reply. */
+  readonly partID: string
+  /** All of the part that the chat shows or is about to. Undefined if it is longer than `mostKept`. */
+  readonly text?: string | undefined
+}
+
+/** How much of a growing text is kept, in UTF-16 units. It is written with each edit, so this bounds what an edit costs. */
+export const mostKept = 16_384
+
 /** The messages of one reply in one chat. Serialisable as JSON. */
 export interface Ledger {
   /** The version of this format. */
@@ -81,6 +92,11 @@ export interface Ledger {
   readonly caps: Readonly<Record<string, Cap>>
   /** The idempotency key of each post whose result is unknown, by the message's key. */
   readonly ids: Readonly<Record<string, string>>
+  /**
+   * The text that grows, from before it is shown. If another process goes on, its source may not repeat the beginning. Absent
+   * while nothing grows.
+   */
+  readonly growing?: GrowingText | undefined
 }
 
 /** The ledger of a reply before its first post. */

@@ -19,6 +19,8 @@ export interface AnswerViewOptions extends ViewOptions {
   readonly textParts: readonly TextPart[]
   /** The shown text parts, in order. */
   readonly kept: readonly Placed[]
+  /** The part that the chat shows the beginning of, which is not known here. */
+  readonly unknownPartID: string | undefined
 }
 
 /**
@@ -55,7 +57,12 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
       mode === 'sealed' && ready.length < parts.length ? withParagraphs(parts, ready) : joinedText(ready, key)
     if (source === '') return
     const isWhole = isSettled || !isOpen
-    const card = { type: 'answer', key, source, isOpen, ...(isSilent && { isSilent }) } as const
+    const isUnknown = parts.some(({ id }) => id === options.unknownPartID)
+    const card = {
+      ...({ type: 'answer', key, source, isOpen } as const),
+      ...(isSilent && { isSilent }),
+      ...(isUnknown && { isUnknown }),
+    }
     cards.push(...withFiles(card, isWhole, options))
   }
 

@@ -5,6 +5,7 @@ import type { Policy } from '../config.ts'
 import { earliest } from '../earliest.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
 import { answerBelow, answerKey, compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
+import { type GrowingText, mostKept } from '../ledger/ledger.ts'
 import type { Texts } from '../texts.ts'
 import type { Activity } from './activity.ts'
 import { answerCards, type Placed, silentFrom } from './answer.ts'
@@ -13,6 +14,7 @@ import { endingCards } from './ending.ts'
 import { literal, smallPrint } from './format.ts'
 import { statusCard } from './status.ts'
 import { type Flow, flowOf } from './task.ts'
+import { withoutHoles } from './texts-with-holes.ts'
 import { heartbeatCard, noticeCard } from './tool-notice.ts'
 
 /**
@@ -59,6 +61,8 @@ export interface ViewOptions {
   readonly activitySince?: ((activity: Activity) => number) | undefined
   /** Code that is too long is posted as files. */
   readonly uploads: boolean
+  /** The text that an earlier process was showing when it ended. */
+  readonly former?: GrowingText | undefined
 }
 
 export interface View {
@@ -69,6 +73,8 @@ export interface View {
   readonly doing?: string | undefined
   /** The content for a stream. */
   readonly flow: Flow
+  /** The text that grows, as the cards show it. */
+  readonly growing?: GrowingText | undefined
   /** When to compute the view again if the reply does not change before that, in ms since the epoch. */
   readonly nextAt?: number | undefined
 }
@@ -83,8 +89,10 @@ export interface TimedCard {
  * Returns what people should see of a reply now: its answer with the other cards between its texts, then the ending, then the
  * status unless the typing notice shows it. Leaves out a heartbeat while text waits to be posted, and blank cards. Pure.
  */
-export function view(reply: Reply, options: ViewOptions): View {
-  const { mode, now, shown } = options
+export function view(heard: Reply, options: ViewOptions): View {
+  const { mode, now, shown, former, texts } = options
+  const holes = { former, mark: texts.missing, showsBeyond: mode === 'live' }
+  const { reply, unknownPartID } = withoutHoles(heard, holes)
   const textParts = partsOf(reply).filter(isShownText)
   const status = statusCard(reply, options)
   const notice = noticeCard(reply, options)
@@ -105,6 +113,7 @@ export function view(reply: Reply, options: ViewOptions): View {
     isTyping: isActive(reply),
     doing: status.card?.source,
     flow: options.isStreaming ? flowOf(reply, options) : noFlow,
+    growing: growingIn(reply, options),
     nextAt: earliest(
       status.nextAt,
       notice.nextAt,
@@ -117,7 +126,10 @@ export function view(reply: Reply, options: ViewOptions): View {
   /** Returns the answer, and all cards between its texts. `beat` is a heartbeat to add. */
   function answersAndCards(beat: Card | undefined): readonly Card[] {
     const found = [
-      ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, endPlace) })),
+      ...reasoningCards(reply, { ...options, unknownPartID }).map(({ card, at }) => ({
+        card,
+        at: Math.min(at, endPlace),
+      })),
       ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: endPlace })),
       {
         card: notice.card,
@@ -139,13 +151,23 @@ export function view(reply: Reply, options: ViewOptions): View {
     const kept = placed
       .toSorted((a, b) => a.at - b.at)
       .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
-    return answerCards(reply, { ...options, textParts, kept })
+    return answerCards(reply, { ...options, textParts, kept, unknownPartID })
   }
 
   /** Whether the answer has text that is not posted yet. */
   function isUnposted({ type, key, source }: Card): boolean {
     return type === 'answer' && !shown.lost?.has(key) && source.trimEnd().length > (shown.ends?.get(key) ?? 0)
   }
+}
+
+/** Returns the last open text or reasoning that is shown as it grows. Undefined if there is none. */
+function growingIn(reply: Reply, { policy, mode }: ViewOptions): GrowingText | undefined {
+  if (reply.phase === 'settled' || mode === 'final') return undefined
+  const part = partsOf(reply).findLast((one) => {
+    return one.status === 'open' && (isShownText(one) || (policy.reasoning && one.type === 'reasoning'))
+  })
+  if (part?.type !== 'text' && part?.type !== 'reasoning') return undefined
+  return { partID: part.id, ...(part.text.length <= mostKept && { text: part.text }) }
 }
 
 /** Whether no text below that position is posted yet, so that a card can still be inserted. */
@@ -213,14 +235,14 @@ function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptio
  */
 function reasoningCards(
   reply: Reply,
-  { policy, mode }: ViewOptions,
+  { policy, mode, unknownPartID }: ViewOptions & { readonly unknownPartID: string | undefined },
 ): readonly { readonly card: Card; readonly at: number }[] {
   if (!policy.reasoning) return []
   let at = 0
   return partsOf(reply).flatMap((part) => {
     if (isShownText(part)) at += 1
     if (part.type !== 'reasoning' || part.status === 'abandoned' || part.text.trim() === '') return []
-    if (part.status === 'open' && mode !== 'live') return []
+    if ((part.status === 'open' && mode !== 'live') || part.id === unknownPartID) return []
     const source = part.text
       .trim()
       .split('\n')

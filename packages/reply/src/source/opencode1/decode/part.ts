@@ -40,18 +40,18 @@ const partBuilders: Builders = {
     id,
     messageID,
     status: statusOfText(time),
-    hole: undefined,
+    holes: undefined,
     raw,
     type: 'reasoning',
     text,
   }),
   tool: toTool,
   'step-start': ({ id, messageID, snapshot }, raw) => {
-    return { id, messageID, status: 'sealed', hole: undefined, raw, type: 'step-start', snapshot }
+    return { id, messageID, status: 'sealed', holes: undefined, raw, type: 'step-start', snapshot }
   },
   'step-finish': ({ id, messageID, reason, tokens: spent, cost }, raw) => {
     const tokens = toTokens(spent)
-    return { id, messageID, status: 'sealed', hole: undefined, raw, type: 'step-finish', reason, tokens, cost }
+    return { id, messageID, status: 'sealed', holes: undefined, raw, type: 'step-finish', reason, tokens, cost }
   },
   file: (wire, raw) => ({
     ...sealedFields(wire, raw),
@@ -79,7 +79,7 @@ const partBuilders: Builders = {
 
 /** Returns the common fields of a part that is never streamed, so it arrives sealed. */
 function sealedFields({ id, messageID }: { readonly id: string; readonly messageID: string }, raw: unknown) {
-  return { id, messageID, status: 'sealed', hole: undefined, raw } as const
+  return { id, messageID, status: 'sealed', holes: undefined, raw } as const
 }
 
 /** Returns `open` for a text that has begun but not ended. A text without times was never streamed, so it is sealed. */
@@ -93,7 +93,7 @@ function toText(wire: Wire<'text'>, raw: unknown): Part {
     id: wire.id,
     messageID: wire.messageID,
     status: statusOfText(wire.time),
-    hole: undefined,
+    holes: undefined,
     raw,
     type: 'text',
     text: wire.text,
@@ -114,7 +114,7 @@ function toTool(wire: Wire<'tool'>, raw: unknown): Part {
     id: wire.id,
     messageID: wire.messageID,
     status: isOver ? 'sealed' : 'open',
-    hole: undefined,
+    holes: undefined,
     raw,
     type: 'tool',
     tool: wire.tool === 'invalid' && typeof input.tool === 'string' ? input.tool : wire.tool,

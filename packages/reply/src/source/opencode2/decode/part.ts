@@ -51,8 +51,8 @@ export function toTextPart({ messageID, kind, ordinal, text, status, raw }: Text
   const id = textPartID(messageID, kind, ordinal)
   // Literals, as in version 1 (see `reduce/shape.ts`).
   return kind === 'reasoning'
-    ? { id, messageID, status, hole: undefined, raw, type: kind, text }
-    : { id, messageID, status, hole: undefined, raw, type: kind, text, synthetic: undefined, ignored: undefined }
+    ? { id, messageID, status, holes: undefined, raw, type: kind, text }
+    : { id, messageID, status, holes: undefined, raw, type: kind, text, synthetic: undefined, ignored: undefined }
 }
 
 export interface ToolFields {
@@ -71,7 +71,7 @@ export function toToolPart({ messageID, callID, tool, state, raw }: ToolFields):
     id: toolPartID(messageID, callID),
     messageID,
     status,
-    hole: undefined,
+    holes: undefined,
     raw,
     type: 'tool',
     tool,

@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '@reply/core'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ScriptedServer, startScriptedServer } from '../scripts/scale/scripted-server.ts'
+import { endingOf, messageOf } from '../scripts/scale/task.ts'
+import { type Bridge, createBridge } from '../src/bridge.ts'
+import { parseConfig } from '../src/config/parse.ts'
+import { sqliteStore } from '../src/index.ts'
+import type { Store } from '../src/store/store.ts'
+import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
+import { telegramOn } from './platforms.ts'
+
+const chat = 1
+const token = 't000001'
+/** How long the agent could write, in ms. */
+const mostMs = 600_000
+
+let clock: HandClock
+let telegram: FakeTelegram
+/** Speaks the wire of OpenCode 1, which does not repeat a text before its end. */
+let server: ScriptedServer
+let folder: string
+/** What the bot's messages in the chat said, joined, at each change. */
+let screens: string[]
+let errors: Error[]
+let running: Process[]
+
+beforeEach(async () => {
+  clock = createHandClock()
+  screens = []
+  errors = []
+  running = []
+  folder = mkdtempSync(join(tmpdir(), 'reply-live-'))
+  server = await startScriptedServer()
+  telegram = await startTelegram({ token: '42:secret', clock, chats: [{ id: chat, type: 'private', title: 'Ann' }] })
+  telegram.observe(() => {
+    const screen = telegram
+      .screen(chat)
+      .flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
+      .join(' ')
+    if (screen !== screens.at(-1)) screens.push(screen)
+  })
+})
+
+afterEach(async () => {
+  for (const process of running) await process.stop()
+  await telegram.close()
+  await server.close()
+  rmSync(folder, { recursive: true })
+  expect(errors).toEqual([])
+})
+
+/** A bridge as a process of its own. */
+interface Process {
+  /** It makes no more calls, and writes nothing. */
+  kill(): void
+  stop(): Promise<void>
+}
+
+async function startProcess(store: Store): Promise<Process> {
+  let isDead = false
+  const own: Clock = {
+    now: clock.now,
+    monotonic: clock.monotonic,
+    after: (delayMs, run) => clock.after(delayMs, () => isDead || run()),
+  }
+  const alive =
+    <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> =>
+      isDead ? await new Promise(() => {}) : await call(...given)
+  const platform = telegramOn(telegram)
+  const bridge: Bridge = createBridge({
+    config: parseConfig({
+      servers: { home: { url: server.url, trustPrompt: true } },
+      channels: { telegram: platform.entry },
+      people: { ann: { ids: [`telegram:${chat}`], may: ['prompt', 'approve', 'admin'] } },
+    }),
+    clock: own,
+    store: { ...store, commit: alive(store.commit), beat: alive(store.beat), read: alive(store.read) },
+    secret: () => '42:secret',
+    load: async () => platform.channel,
+    onError: (error) => isDead || /has no password/.test(error.message) || errors.push(error),
+  })
+  let isStarted = false
+  void bridge.start().then(() => {
+    isStarted = true
+  })
+  await passes('it is started', () => isStarted)
+  const process: Process = {
+    kill: () => {
+      isDead = true
+      running = running.filter((one) => one !== process)
+    },
+    stop: async () => {
+      running = running.filter((one) => one !== process)
+      let isStopped = false
+      void bridge.stop().then(() => {
+        isStopped = true
+      })
+      await passes('it is stopped', () => isStopped)
+    },
+  }
+  running.push(process)
+  return process
+}
+
+/** Lets time pass, a tenth of a second after the other, until it is so. */
+async function passes(what: string, isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    if (tries > 6000) throw new Error(`It never happened that ${what}: ${screens.at(-1)} ${errors}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await clock.advance(100)
+  }
+}
+
+/** The numbers of the sentences on a screen, and its marks. */
+const saidOn = (screen: string): readonly string[] => screen.match(/Sentence \d+|…(?! \()/g) ?? []
+const newest = (): readonly string[] => saidOn(screens.at(-1) ?? '')
+
+/** Expects that each screen goes on from the one before, and that the last one is the whole text. */
+async function expectWhole(): Promise<void> {
+  server.endAnswer(token)
+  const isWhole = (screen: string): boolean => screen.includes(endingOf(token)) && !saidOn(screen).includes('…')
+  await passes('the answer is whole', () => isWhole(screens.at(-1) ?? ''))
+  const whole = saidOn(screens.at(-1) ?? '')
+  expect(whole).toEqual(whole.map((_, index) => `Sentence ${index + 1}`))
+  expect(server.tasks).toHaveLength(1)
+  const growing = screens.filter((screen) => !isWhole(screen)).map(saidOn)
+  for (const [index, before] of growing.entries()) {
+    const after = growing[index + 1] ?? before
+    expect(after.slice(0, before.length)).toEqual(before)
+    const sentences = after.filter((one) => one !== '…')
+    expect(whole.filter((one) => sentences.includes(one))).toEqual(sentences)
+  }
+  expect(growing.at(-1)).toContain('…')
+}
+
+async function grows(): Promise<void> {
+  const before = newest().length
+  await passes('it grows', () => newest().length > before + 2)
+}
+
+test.each(['stopped', 'killed'] as const)('a live answer grows on after its bridge was %s', async (how) => {
+  const memory = createStoreMemory()
+  let process = await startProcess(createMemoryStore({ memory, clock }))
+  telegram.say(chat, messageOf({ token, kind: 'answer', ms: mostMs }))
+  await grows()
+  for (let times = 0; times < 2; times++) {
+    if (how === 'killed') process.kill()
+    const next = await startProcess(createMemoryStore({ memory, clock }))
+    if (how === 'stopped') await process.stop()
+    process = next
+    await grows()
+  }
+  await expectWhole()
+})
+
+test('a live answer grows on after a restart with SQLite', async () => {
+  const open = (): Promise<Store> => sqliteStore({ folder: join(folder, 'state'), clock })
+  const process = await startProcess(await open())
+  telegram.say(chat, messageOf({ token, kind: 'answer', ms: mostMs }))
+  await grows()
+  await process.stop()
+  await startProcess(await open())
+  await grows()
+  await expectWhole()
+})

@@ -196,8 +196,15 @@ export type SessionScopedEvent =
   | (SessionFields & { readonly type: 'part-removed'; readonly messageID: string; readonly partID: string })
   /** `isOwn` is set if the current run wrote them, not an earlier one. Absent if the source doesn't know. */
   | (SessionFields & { readonly type: 'todos'; readonly todos: readonly Todo[]; readonly isOwn?: true | undefined })
-  /** A prompt is about to be posted. The reply exists from now on. */
-  | (SessionFields & { readonly type: 'opened'; readonly text?: string | undefined })
+  /**
+   * A prompt is about to be posted. The reply exists from now on. `earlierIDs` are messages of earlier runs that were read
+   * before, which are not the reply's, whenever they arrive.
+   */
+  | (SessionFields & {
+      readonly type: 'opened'
+      readonly text?: string | undefined
+      readonly earlierIDs?: readonly string[] | undefined
+    })
   /** The caller asked to end the run. Its end counts as an abort, whatever the server sends. */
   | (SessionFields & { readonly type: 'abort-requested'; readonly reason: 'requested' | 'timed-out' })
   | (SessionFields & { readonly type: 'stalled'; readonly stalled: boolean })

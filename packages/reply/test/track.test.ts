@@ -6,6 +6,7 @@ import {
   delta,
   ended,
   failed,
+  type Head,
   idle,
   message,
   part,
@@ -50,6 +51,28 @@ describe('opening', () => {
     ['a reading over REST of an idle session', snapshot({ status: 'idle' })],
   ])('%s opens none', (_, event) => {
     expect(run([session(), event]).replies).toEqual([])
+  })
+
+  describe('a prompt about to be posted', () => {
+    const read = (...heads: Head[]) => heads.map((head) => ({ head, parts: [] }))
+    const messages = read(
+      user('u1', { createdAt: 1 }).message,
+      ended('m1', { parentID: 'u1', createdAt: 2, completedAt: 3 }).message,
+      user('u2', { createdAt: 4 }).message,
+      ended('m2', { parentID: 'u2', createdAt: 5, completedAt: 6 }).message,
+    )
+    const before = snapshot({ status: 'idle', messages, gap: false })
+    const opened = { type: 'opened', at: 1, sessionID: root, earlierIDs: messages.map(({ head }) => head.id) } as const
+
+    test.each([
+      ['a read that was late', [snapshot({ status: 'idle', messages, gap: true })]],
+      ['the stream', [user('u2'), message('m2', { parentID: 'u2' }), text('m2', 'Two.'), ended('m2'), idle()]],
+    ])('gets nothing of earlier runs of other clients from %s', (_, late) => {
+      const known = run([session(), ...turn(1), before, opened, ...late])
+      expect(known.replies.at(-1)).toMatchObject({ phase: 'waiting', promptIDs: [], messages: [] })
+      const { replies } = run([user('u3', { createdAt: 7 }), busy(), message('m3', { parentID: 'u3' })], known)
+      expect(replies.slice(1)).toMatchObject([{ phase: 'working', promptIDs: ['u3'], messages: [{ id: 'm3' }] }])
+    })
   })
 
   test('each run is a reply of its own', () => {

@@ -110,6 +110,15 @@ function rememberRole(draft: Draft, { sessionID, message }: MessageEvent, run: n
   changeCell(draft, cell, { roles: withRole(cell.roles, { messageID: message.id, role: roleOfHead(message), run }) })
 }
 
+/** Records that these messages belong to earlier runs, unless their runs are known. */
+export function rememberEarlier(draft: Draft, sessionID: string, messageIDs: readonly string[]): void {
+  const cell = getCell(draft, sessionID)
+  let { roles } = cell
+  for (const messageID of messageIDs)
+    if (!roleIn(roles, messageID)) roles = withRole(roles, { messageID, role: 'assistant', run: goneRun })
+  if (roles !== cell.roles) changeCell(draft, cell, { roles })
+}
+
 /**
  * Ends the root's previous run if a new message shows that it has ended. Does nothing for a sub-agent, or if no run
  * with events is open. A new prompt may be the first sign:

@@ -8,7 +8,7 @@ import type { Reply } from '../reply.ts'
 import { cellOf, cellValues } from './cells.ts'
 import { forgetQuietSessions } from './forget.ts'
 import { dropHeldEvents, holdEvent, takeHeldEvents } from './held-events.ts'
-import { placeDelta, placeMessage, placePart, placeRemoval, trackDelta } from './message.ts'
+import { placeDelta, placeMessage, placePart, placeRemoval, rememberEarlier, trackDelta } from './message.ts'
 import { hasOpenRun, isOpen, isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './open-run.ts'
 import { beginsWithAnswer, roleIn } from './roles.ts'
 import { isUnread, placeSession, recordSession, recordWorkEpoch } from './session.ts'
@@ -122,6 +122,7 @@ function placeInTree(draft: Draft, path: readonly string[], event: SessionScoped
     case 'ask-closed':
       return isAskOfPastRun(getCell(draft, rootID), event.requestID) ? undefined : reduceReply(draft, rootID, event)
     case 'opened':
+      rememberEarlier(draft, event.sessionID, event.earlierIDs ?? [])
       openRun(draft, path, event.at)
       return reduceReply(draft, rootID, event)
     case 'retry':

@@ -105,9 +105,13 @@ function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
  */
 function messagesOfNewestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
   const kept = unrevertedMessages(read)
-  const answered = kept.findLastIndex(isAssistantMessage) + 1
-  const run = read.status === 'idle' ? kept.slice(0, answered) : kept
+  const run = read.status === 'idle' ? answeredMessages({ messages: kept }) : kept
   return run.slice(Math.max(0, lastRunStart(run)))
+}
+
+/** The messages up to the last answer. A prompt after that may be a new one. Empty without an answer. */
+export function answeredMessages({ messages }: Pick<SnapshotEvent, 'messages'>): SnapshotEvent['messages'] {
+  return messages.slice(0, messages.findLastIndex(isAssistantMessage) + 1)
 }
 
 /**

@@ -3,7 +3,7 @@ import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import type { CommandInput, SessionInput } from '../../source/input.ts'
 import type { Guarded, GuardTarget } from '../../source/port.ts'
 import { writtenText } from '../../track/written-text.ts'
-import { unrevertedMessages } from '../connection/newest-run.ts'
+import { answeredMessages, unrevertedMessages } from '../connection/newest-run.ts'
 import type { Drive } from '../drive.ts'
 import { sessionFields } from '../read-snapshot.ts'
 import { toReplyError } from '../session-reader.ts'
@@ -36,6 +36,8 @@ export interface Sessions {
 export interface PreparedPlace extends SessionRef {
   /** The id of its newest message that is not reverted. Absent if there is none or it can't be read. */
   readonly newestMessageID?: string | undefined
+  /** The ids of its messages up to the last answer, as far as they were read. Absent if they can't be read. */
+  readonly answeredIDs?: readonly string[] | undefined
   /** When the guard applies. Absent for a new session and for a prompt that isn't guarded. */
   readonly guarded?: Guarded | undefined
 }
@@ -93,7 +95,11 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     const snapshot = await reader.read({ ...place, reply: engine.openReply(sessionID), gap: false })
     requireRoot(sessionID, snapshot.session.parentID)
     engine.apply([snapshot])
-    return { ...engine.placeOf(sessionID), newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id }
+    return {
+      ...engine.placeOf(sessionID),
+      newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id,
+      answeredIDs: answeredMessages(snapshot).map(({ head }) => head.id),
+    }
   }
 
   /**

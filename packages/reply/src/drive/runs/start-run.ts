@@ -142,7 +142,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
    */
   async function postToOwnReply(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
-    const opened = openOwnReply(sessionID)
+    const opened = openOwnReply(place)
     if (request.input.guarded) server.guardedRuns.add(opened)
     attach(opened, { reply: opened.reply(), joined: false })
     const posting = postAndMark(place)
@@ -198,7 +198,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     const { sessionID } = place
     if (!server.info.current().showsNotes)
       return await postAndMark(place).then(() => endWithStandIn(sessionID, { type: 'noted' }))
-    const own = engine.isRunOpen(sessionID) ? undefined : openOwnReply(sessionID)
+    const own = engine.isRunOpen(sessionID) ? undefined : openOwnReply(place)
     let holder: LiveReply | undefined
     try {
       holder = await new Promise<LiveReply | undefined>((resolve, reject) => {
@@ -215,8 +215,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /** Opens the session's next reply with the prompt's text. Throws `gone` if the session was removed. */
-  function openOwnReply(sessionID: string): LiveReply {
-    return openReplyFor({ type: 'opened', sessionID, text: request.text ?? '', at: clock.now() }, engine)
+  function openOwnReply({ sessionID, answeredIDs: earlierIDs }: PreparedPlace): LiveReply {
+    return openReplyFor({ type: 'opened', sessionID, text: request.text ?? '', earlierIDs, at: clock.now() }, engine)
   }
 
   /** Posts and calls `onFound` with the reply that includes the prompt. See `postAndFindReply`. */

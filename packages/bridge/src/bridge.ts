@@ -29,6 +29,7 @@ import type { NoticeTarget } from './notices/outbox.ts'
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
 import type { ChatPlace } from './place.ts'
+import { createFindFollowTarget } from './runs/follow-target.ts'
 import { createSessionReads } from './runs/session-reads.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
 import { withoutCallLease } from './servers/lease-context.ts'
@@ -119,6 +120,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     turns: createTurns(),
     transcriber: () => transcriber,
     sessionReads: createSessionReads(),
+    findFollowTarget: createFindFollowTarget({ state, config, mirrors, hasChannel: (name) => connections.has(name) }),
     clock,
     emit,
     onCounts: counts.set,
@@ -146,8 +148,9 @@ export function createBridge(options: BridgeOptions): Bridge {
   const serverWatches = createServerWatches({
     servers,
     directoryOf: (name) => config.servers[name]?.directory,
-    observe: shards.observe,
-    isOwn: (name) => shards.find(name) !== undefined,
+    shards,
+    shardOf: (place) => shardOf(place, mirrors),
+    findFollowTarget: host.findFollowTarget,
     state,
     onError,
   })

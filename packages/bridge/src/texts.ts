@@ -39,6 +39,17 @@ export const texts = {
   oldCommand: 'This command was sent while the bridge was down, so it was not run. Send it again if you still want it.',
   noRoute: (id: string) =>
     `No server is configured for this chat. Ask the operator to add \`${id}\` to \`routes\` in the config.`,
+  fromTerminal: (where: string) => `From the terminal, ${where}`,
+  askWaits: (origin: string) => `⏳ ${plain(origin)}: the request above waits for an answer.`,
+  typedElsewhere: (origin: string, text: string) => `${plain(origin)}:\n\n${quoted(text)}`,
+  closedElsewhere: 'Answered in the terminal, or no longer needed.',
+  follow: {
+    asks: 'This chat shows the questions and permission requests of runs that were started elsewhere.',
+    all: 'This chat shows runs that were started elsewhere, with what was asked.',
+    none: 'This chat shows nothing of runs that were started elsewhere.',
+  },
+  followHelp: '/follow asks, /follow all or /follow none changes it.',
+  followWhat: (given: string) => `“${given}” is none of these: asks, all, none.`,
   mirrored: (name: string, text: string) => `**${name}:** ${text}`,
   started: (id: string) => `▶️ Started · ${id}`,
   queued: (position: number) => `Queued, number ${position}. /queue shows what waits.`,
@@ -218,6 +229,14 @@ export const texts = {
 /** Escapes text as Markdown, so that what people and servers wrote does not become markup. Line breaks stay. */
 export function plain(text: string): string {
   return text.split('\n').map(literal).join('\n')
+}
+
+/** Returns a text as a quotation in Markdown, without markup of its own. */
+export function quoted(text: string): string {
+  return plain(text)
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n')
 }
 
 /**

@@ -46,6 +46,7 @@ describe('a config', () => {
       state: './state',
       router: {
         timeoutMs: 300_000,
+        quietMs: 10_000,
         progress: { enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 },
         busy: 'queue',
         backlog: 'latest',
@@ -68,6 +69,16 @@ describe('a config', () => {
       'an agent without a folder',
       { servers: { home: { agent: 'claude' } } },
       'servers.home: Set a `directory` for the agent.',
+    ],
+    [
+      'a home chat without a folder',
+      { servers: { home: { url: 'http://127.0.0.1:4096', homeChat: 'tg:1' } } },
+      'servers.home: Set a `directory` for `homeChat`: it shows only the sessions of that folder.',
+    ],
+    [
+      'a home chat of an unknown channel',
+      { servers: { home: { url: 'http://127.0.0.1:4096', directory: '/shop', homeChat: 'sl:1' } } },
+      'servers.home.homeChat: "sl" is not a channel of this config. Use one of these: tg.',
     ],
     [
       'a server that is an agent, too',

@@ -1,9 +1,11 @@
-import { type Client, emptyReply, type Reply, type ReplyObserver } from '@reply/core'
+import { type Client, emptyReply, type Observation, type Reply, type ReplyObserver } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { HeldLease } from '../src/members/membership.ts'
+import type { FollowTarget } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { createServerWatches } from '../src/shards/server-watches.ts'
+import type { Shard } from '../src/shards/shard.ts'
 import { createMemoryStore } from '../src/testing.ts'
 import { stateOf } from './state-of.ts'
 
@@ -40,16 +42,26 @@ async function scene() {
   } as unknown as Client
   const errors: Error[] = []
   const shown: ReplyObserver = {}
+  const targets = new Map<string, FollowTarget>()
+  const followed: string[] = []
+  const follow = async (server: string, { sessionID }: Reply, { place, follows }: FollowTarget) => {
+    followed.push(`${server} ${sessionID} ${place.chat.id} ${follows}`)
+    return { partChanged: () => void followed.push('changed') }
+  }
   const watches = createServerWatches({
     servers: new Map([['home', client]]),
     directoryOf: () => '/shop',
-    observe: (_, { sessionID }) => (sessionID === 'ses_own' ? [shown] : []),
-    isOwn: (shard) => shard === '01',
+    shards: {
+      observe: (_, { sessionID }) => (sessionID === 'ses_own' ? [shown] : []),
+      find: (name) => (name === '01' ? ({ follow } as unknown as Shard) : undefined),
+    },
+    shardOf: ({ chat: { id } }) => id,
+    findFollowTarget: async (_, { sessionID }) => targets.get(sessionID),
     state: stateOf(store),
     onError: (error) => errors.push(error),
   })
   const lease = { name: 'server/home' } as HeldLease
-  return { store, hints, watched, watches, lease, errors, shown }
+  return { store, hints, watched, watches, lease, errors, shown, targets, followed }
 }
 
 test('only a member with the lease watches the server, in the directory of the config', async () => {
@@ -72,7 +84,7 @@ test('a run without a prompt is shown by an own shard, and handed to the shard o
     for (const observer of observers) passOn(observer, { type: 'replyStarted', reply })
     return observers
   }
-  expect(seen(replyOf('ses_own'))).toEqual([shown])
+  expect(seen(replyOf('ses_own'))[0]).toBe(shown)
   // That of a prompt is shown by the run that posted it, and a session of no chat by nothing.
   seen(replyOf('ses_other', 'Go on'))
   seen(replyOf('ses_unknown'))
@@ -82,5 +94,36 @@ test('a run without a prompt is shown by an own shard, and handed to the shard o
   if (observer) passOn(observer, { type: 'replyStarted', reply: replyOf('ses_other') })
   await rest()
   expect((await store.list('wake/')).map(({ key }) => key)).toEqual(['wake/07/home/ses_other'])
+  expect([hints, errors]).toEqual([['wake/07'], []])
+})
+
+test('a run that was started elsewhere is shown by the shard of its chat, here or at another member', async () => {
+  const { store, hints, watches, lease, watched, targets, followed, errors } = await scene()
+  watches.add(lease)
+  const prompted = replyOf('ses_desk', 'Go on')
+  const observers = watched[0]?.observe(prompted) ?? []
+  const see = (type: 'replyStarted' | 'partChanged'): void => {
+    for (const observer of observers) passOn(observer, { type, reply: prompted } as Observation)
+  }
+  // No chat follows it yet.
+  see('replyStarted')
+  await rest()
+  targets.set('ses_desk', { place: { channel: 'tg', chat: { id: '01' } }, follows: 'asks' })
+  see('partChanged')
+  await rest()
+  expect(followed).toEqual([])
+  const asking = {
+    ...prompted,
+    asks: [{ requestID: 'per_1', status: 'pending', type: 'question' }],
+  } as unknown as Reply
+  for (const observer of observers) passOn(observer, { type: 'replyStarted', reply: asking })
+  see('partChanged')
+  await rest()
+  expect(followed).toEqual(['home ses_desk 01 asks', 'changed'])
+  targets.set('ses_far', { place: { channel: 'tg', chat: { id: '07' } }, follows: 'all' })
+  const far = replyOf('ses_far', 'Go on')
+  for (const observer of watched[0]?.observe(far) ?? []) passOn(observer, { type: 'replyStarted', reply: far })
+  await rest()
+  expect((await store.list('wake/')).map(({ key }) => key)).toEqual(['wake/07/home/ses_far'])
   expect([hints, errors]).toEqual([['wake/07'], []])
 })

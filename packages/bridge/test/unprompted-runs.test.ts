@@ -47,7 +47,7 @@ async function watchedBeside(
 }
 
 interface Beside {
-  readonly runs: Pick<ActiveRuns, 'isOfPromptedRun' | 'isFindingRun'>
+  readonly runs: Pick<ActiveRuns, 'isOfPromptedRun' | 'isFindingRun' | 'followed'>
   readonly commit: () => Promise<boolean>
   /** Whether a chat of another shard used the session since. Default: no. */
   readonly isElsewhere?: boolean
@@ -63,7 +63,7 @@ test('a store that fails for good is asked less and less often, and at last it i
   const tries: number[] = []
   const errors: Error[] = []
   const { wakes, settle, isShown } = await watchedBeside(reply, {
-    runs: { isOfPromptedRun: () => false, isFindingRun: () => false },
+    runs: { isOfPromptedRun: () => false, isFindingRun: () => false, followed: () => [] },
     commit: async () => {
       tries.push(clock.now())
       throw new Error('The disk is full.')
@@ -115,7 +115,7 @@ test('what a session does by itself is not shown in a chat whose shard no longer
   const commits: boolean[] = []
   for (const isElsewhere of [true, false]) {
     const { wakes, settle } = await watchedBeside(reply, {
-      runs: { isOfPromptedRun: () => false, isFindingRun: () => false },
+      runs: { isOfPromptedRun: () => false, isFindingRun: () => false, followed: () => [] },
       commit: async () => {
         commits.push(isElsewhere)
         return await new Promise(() => {})

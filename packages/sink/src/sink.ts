@@ -52,6 +52,18 @@ export interface ChannelSinkOptions {
    * The ending is then posted below them. Default: a text that a reply no longer has is removed.
    */
   readonly keepsText?: ((reply: Reply) => boolean) | undefined
+  /**
+   * Where the reply was started, if not in this chat, for example `From the terminal, shop`. Plain text. Stands at the beginning
+   * of each ask. Default: none.
+   */
+  readonly origin?: string | undefined
+  /**
+   * What the chat shows of the reply. `asks`: only its questions and permissions. Called whenever the messages are computed.
+   * Default: `all`.
+   */
+  readonly shows?: (() => 'all' | 'asks') | undefined
+  /** Whether no post notifies, where posts can be silent. Called whenever the messages are computed. Default: false. */
+  readonly isQuiet?: (() => boolean) | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Called once for each failure that the sink handled. Default: failures are not reported. */

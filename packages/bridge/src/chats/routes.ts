@@ -3,7 +3,14 @@ import type { Actor, MessageRef } from '@reply/sink'
 import { createRecent } from '@reply/sink/internal'
 import type { Mirrors } from '../config/mirrors.ts'
 import { type ChatPlace, chatKey, entryFor, placeKey } from '../place.ts'
-import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession } from '../state/decode.ts'
+import {
+  type Route,
+  type SessionRef,
+  toRoute,
+  toSessionChat,
+  toUsedSession,
+  type UsedSession,
+} from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
@@ -19,10 +26,17 @@ export interface Routes {
   writeRoute(place: ChatPlace, route: Route): readonly Write[]
   /** Returns the writes that make the place use a session, and list it among its sessions. */
   writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
-  /** Returns the writes that list a session among those of the place. Takes the messages of `rememberForNextSession`. */
+  /** Returns the writes that list a session among those of the place, which works with it from then on. Takes the messages of `rememberForNextSession`. */
   writeUsed(place: ChatPlace, session: SessionRef): readonly Write[]
+  /**
+   * Resolves with the writes after which a place no longer works with a session. Empty if it does not work with it, for example
+   * because another one has taken it over.
+   */
+  writesToLeave(place: ChatPlace, session: SessionRef): Promise<readonly Write[]>
   /** Returns the sessions that were used in a place, newest first. */
   usedSessions(place: ChatPlace): Promise<readonly UsedSession[]>
+  /** Returns the ids of all sessions that any chat used. */
+  sessionsOfChats(): Promise<ReadonlySet<string>>
   /** Returns the writes that remember the session of messages, for 90 days. */
   writeMessages(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
   /** Keeps messages in memory for the next session of the place: the newest 20. */
@@ -41,6 +55,11 @@ export interface Author {
 
 /** Returns `<channel>:<id>`. */
 const authorKey = ({ channel, actor }: Author): string => `${channel}:${actor.id}`
+
+/** Returns the key of the chat that works with a session. Any process may read it. */
+export function sessionChatKey(server: string, sessionID: string): string {
+  return `session-chat/${encodeURIComponent(server)}/${sessionID}`
+}
 
 /** How long a reply to a message still finds its session, and a chat lists a session, in ms: 90 days. */
 const rememberedMs = 7_776_000_000
@@ -71,7 +90,10 @@ export function createRoutes(options: {
     writeRoute,
     writeSwitch,
     writeUsed,
+    writesToLeave,
     usedSessions,
+    sessionsOfChats: async () =>
+      new Set((await state.list('session/')).map(({ value }) => toUsedSession(value).sessionID)),
     writeMessages,
     rememberForNextSession,
     writeAuthor,
@@ -132,8 +154,8 @@ export function createRoutes(options: {
   }
 
   /**
-   * Returns the writes that store a session as used in the place now, and as that of the messages that waited for it. Those
-   * messages then wait no longer.
+   * Returns the writes that store a session as used in the place now, the place as the one that works with it, and the session as
+   * that of the messages that waited for it. Those messages then wait no longer.
    */
   function writeUsed(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
     const key = mirrors.keyOf(place)
@@ -142,8 +164,22 @@ export function createRoutes(options: {
     waitingMessages.delete(key)
     return [
       { type: 'put', key: `session/${key}/${sessionID}`, value, expiresInMs: rememberedMs },
+      {
+        type: 'put',
+        key: sessionChatKey(server, sessionID),
+        value: JSON.stringify({ channel: place.channel, chat: place.chat } satisfies ChatPlace),
+        expiresInMs: rememberedMs,
+      },
       ...messages.flatMap((one) => writeMessages(one.place, [one.ref], { server, sessionID })),
     ]
+  }
+
+  /** Returns the removal of the row that names the place as the one that works with the session, if the row does. */
+  async function writesToLeave(place: ChatPlace, { server, sessionID }: SessionRef): Promise<readonly Write[]> {
+    const key = sessionChatKey(server, sessionID)
+    const stored = await state.read(key)
+    const isOwn = stored !== undefined && mirrors.keyOf(toSessionChat(stored)) === mirrors.keyOf(place)
+    return isOwn ? [{ type: 'remove', key }] : []
   }
 
   /** Returns the sessions that a place used, for `/sessions` and `/switch`, the one that was used last first. */

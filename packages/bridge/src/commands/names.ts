@@ -24,6 +24,7 @@ export const commandNames = [
   'undo',
   'compact',
   'allowed',
+  'follow',
 ] as const
 
 /** The name of one of the bridge's own commands. */

@@ -1,12 +1,13 @@
 import { oneLine } from '@reply/sink/internal'
 import { inRows } from '../chats/channels.ts'
 import type { Person } from '../people/people.ts'
-import type { ChatPlace } from '../place.ts'
+import { type ChatPlace, placeNamed } from '../place.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
 
 /**
- * Makes the next prompt of the chat start a new session, with the title if one is given. Only stores that in the chat's route.
+ * Makes the next prompt of the chat start a new session, with the title if one is given. Only stores that in the chat's route, and
+ * that the chat no longer works with the session.
  */
 export function newCommand({ state, routes }: CommandServices): Command {
   return {
@@ -16,7 +17,9 @@ export function newCommand({ state, routes }: CommandServices): Command {
     run: async ({ place, rest, target }) => {
       const { route } = await target()
       const title = rest === '' ? undefined : rest
-      await state.commit(routes.writeRoute(place, { ...route, sessionID: undefined, title }))
+      const { server, sessionID } = route
+      const left = sessionID === undefined ? [] : await routes.writesToLeave(place, { server, sessionID })
+      await state.commit([...routes.writeRoute(place, { ...route, sessionID: undefined, title }), ...left])
       return { text: texts.newSession(title && plain(title)) }
     },
   }
@@ -39,7 +42,7 @@ export interface SessionRequest extends Target {
   readonly person: Person
 }
 
-/** Lists the sessions of the chat, or in a private chat of an admin all of the project. */
+/** Lists the sessions of the chat, and for some people others of the project, see `sessionChoices`. */
 export function sessionsCommand(services: CommandServices): Command {
   return {
     name: 'sessions',
@@ -62,8 +65,8 @@ export function switchCommand(services: CommandServices): Command {
 
 /**
  * Returns the sessions that a person can choose in the place, in the order of their numbers: those used there, or all of the
- * project for an admin in a private chat without mirrors. Only those used there if the config has no directory for the server.
- * Leaves out sessions that the server does not list.
+ * project for an admin in a private chat without mirrors. With the right `approve`, there and in the server's `homeChat`, also those
+ * that no chat has used. Only those used there if the config has no directory for the server. Leaves out sessions that the server does not list.
  */
 async function sessionChoices(
   { config, routes, mirrors }: CommandServices,
@@ -75,8 +78,14 @@ async function sessionChoices(
   // Only in a private chat, because the others in a shared chat may not see all of the project.
   const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
   const showsAll = person.may.has('admin') && isPrivate && directory !== undefined
+  const homeChat = config.servers[route.server]?.homeChat
+  const isHome = homeChat !== undefined && mirrors.keyOf(placeNamed(homeChat)) === mirrors.keyOf(place)
+  const showsDesk = !showsAll && directory !== undefined && person.may.has('approve') && (isPrivate || isHome)
   const titles = new Map(sessions.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
-  const ids = showsAll ? sessions.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
+  const own = used.map(({ sessionID }) => sessionID)
+  const ofChats = showsDesk ? await routes.sessionsOfChats() : new Set(own)
+  const all = sessions.map(({ sessionID }) => sessionID)
+  const ids = showsAll ? all : showsDesk ? [...own, ...all.filter((id) => !ofChats.has(id))] : own
   // Omits sessions of other directories and deleted ones, which the server doesn't list.
   return ids.flatMap((sessionID) => {
     const title = titles.get(sessionID)

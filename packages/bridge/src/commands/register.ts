@@ -2,6 +2,7 @@ import type { Person } from '../people/people.ts'
 import { plain, texts } from '../texts.ts'
 import type { AllowedCommand } from './allowed.ts'
 import type { Command, CommandServices } from './command.ts'
+import { followCommand } from './follow.ts'
 import { listCommand, logsCommand, resendCommand, statusCommand } from './list-status-logs-resend.ts'
 import { agentCommand, commandsCommand, modelCommand, verboseCommand } from './model-agent-verbose-commands.ts'
 import {
@@ -42,6 +43,7 @@ export function registerCommands(services: CommandServices, allowed: AllowedComm
     undoCommand(services),
     compactCommand(services),
     allowed,
+    followCommand(services),
   ]
   return all
 }

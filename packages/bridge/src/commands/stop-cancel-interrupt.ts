@@ -64,7 +64,8 @@ async function dropNote(
 
 /**
  * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
- * one of them if there is nothing else to stop. If the place has no run, removes a prompt whose voice note is being transcribed, or an admin aborts one that was started elsewhere in its
+ * one of them if there is nothing else to stop. If the place has no run, stops those that were started elsewhere and whose asks it
+ * shows. Without these, removes a prompt whose voice note is being transcribed, or an admin aborts one that was started elsewhere in its
  * session. A request that was tried before a restart only stops runs that were canceled, or that started before it was
  * received. If a run can't be stopped, the error goes to `onError` and into the reply.
  */
@@ -74,12 +75,18 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
   const isAgain = isTried(request)
   await runner.whenRestored(place)
   const agoMs = isAgain && messageRef ? await receivedAgoMs(state, place, messageRef) : 0
+  const active = runs.active(place)
+  // A run that was started elsewhere is not active if the chat shows only its asks.
+  const asking = active.length > 0 ? [] : runs.followed(place).filter((run) => run.execution().followed === 'asks')
   // Before a crash it may have stopped the run of that time. It must not stop the next one.
-  const running = runs.active(place).filter((run) => !isAgain || run.execution().isCanceled || run.ageMs() >= agoMs)
+  const running = [...active, ...asking].filter((run) => !isAgain || run.execution().isCanceled || run.ageMs() >= agoMs)
   if (isAgain && running.length === 0) return { text: texts.restartedCommand(command) }
   const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
   const [others] = running.filter((run) => !mine.includes(run))
-  if (mine.length === 0 && others) return { text: texts.othersRun(plain(others.execution().prompt.actor.name)) }
+  if (mine.length === 0 && others) {
+    const { followed, prompt } = others.execution()
+    return { text: followed ? texts.mayNot('approve') : texts.othersRun(plain(prompt.actor.name)) }
+  }
   const note = running.length === 0 ? await dropNote(services, request) : undefined
   if (note) return note
   try {

@@ -120,6 +120,9 @@ function crossFaults({ servers, channels, people, routes, router, mirrors, state
         `servers.${name}.password: ${hostname} is another computer, so the server needs a password. Set one here and on the server.`,
       ]
     }),
+    ...Object.entries(servers).flatMap(([name, { homeChat }]) => {
+      return homeChat === undefined ? [] : unknownChannelFaults(`servers.${name}.homeChat`, homeChat)
+    }),
     ...allIDs.flatMap(({ name, id, index }) => {
       const path = `people.${name}.ids.${index}`
       const owner = owners.get(id)

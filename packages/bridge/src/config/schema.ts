@@ -7,6 +7,12 @@ import * as z from 'zod'
  */
 export type Right = 'prompt' | 'approve' | 'admin'
 
+/** How much of the runs that were started elsewhere, for example in a terminal, a chat shows. */
+export const followModes = ['asks', 'all', 'none'] as const
+
+/** How much of a run that was started elsewhere a chat shows: its questions and permission requests, all of it, or nothing. */
+export type FollowMode = (typeof followModes)[number]
+
 /** Whether a URL has a user name or a password. False for a text that is not a URL. */
 function hasCredentials(url: string): boolean {
   const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
@@ -38,6 +44,19 @@ export const serverSchema = z
       .describe(
         "Folder of the project on the server. Default: the server's own. Required for an agent, and then relative to the config. Keep the config, the state and the files of secrets out of it, and out of the git repository around it.",
       ),
+    follow: z
+      .enum(followModes)
+      .optional()
+      .describe(
+        'What chats show of runs that were started elsewhere on this server, for example in the OpenCode TUI. `asks`: their questions and permission requests. `all`: also what was asked and the answer, silently. `none`: nothing. `/follow` changes it for a chat. Default: `asks`.',
+      ),
+    homeChat: z
+      .string()
+      .regex(/^[^:]+:[^/]+(\/.+)?$/, 'Write it as <channel>:<chat> or <channel>:<chat>/<thread>.')
+      .optional()
+      .describe(
+        'The chat for runs that were started elsewhere in sessions that no chat works with, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. Requires `directory`. Default: such runs are shown nowhere.',
+      ),
     username: z.string().min(1).optional().describe('User name for the server. Default: "opencode".'),
     password: secretSource.optional(),
     trustPrompt: z
@@ -48,6 +67,10 @@ export const serverSchema = z
       ),
   })
   .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Set either `url` or `agent`.')
+  .refine(
+    ({ homeChat, directory }) => homeChat === undefined || directory !== undefined,
+    'Set a `directory` for `homeChat`: it shows only the sessions of that folder.',
+  )
   .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'Set a `directory` for the agent.')
   .refine(
     ({ agent, username, password }) => agent === undefined || (username === undefined && password === undefined),
@@ -115,6 +138,15 @@ const router = z.strictObject({
     .max(longestTimerMs)
     .optional()
     .describe('Rejects a request that is not answered for this long, in ms. Default: `timeoutMs`.'),
+  quietMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(longestTimerMs)
+    .default(10_000)
+    .describe(
+      'How long a request of a run that was started elsewhere waits silently before a message notifies, in ms: the person there may answer it.',
+    ),
   progress: progress.default({ enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 }),
   busy: z
     .union(

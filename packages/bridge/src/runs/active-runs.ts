@@ -38,6 +38,8 @@ export interface ActiveRun {
   onShown(): void
   /** Aborts the run for a person. Rejects with `not-stopped` if the server does not confirm it. */
   cancel(): Promise<void>
+  /** Shows all of a run that was started elsewhere, because a prompt of the chat joined it. Absent for other runs. */
+  readonly showAll?: (() => void) | undefined
   /** Resolves when the prompt is about to be posted or was found after a restart, or when that failed. Never rejects. */
   readonly found: Promise<void>
   /** Resolves when the server has the prompt, or when the run has ended. Never rejects. */
@@ -63,16 +65,18 @@ export async function cancelFor({ sinks, cancel }: ActiveRun, actor: Actor): Pro
 }
 
 /**
- * Whether a person may stop or steer a run: the runs of prompts that they sent, or all with the right `admin`. False for
- * strangers, and for people who only edited the prompt.
+ * Whether a person may stop or steer a run: the runs of prompts that they sent, those that were started elsewhere with the right
+ * `approve`, or all with the right `admin`. False for strangers, and for people who only edited the prompt.
  */
 export function mayActOn(
   { execution }: ActiveRun,
   person: ChannelActor,
   people: Pick<People, 'personOf' | 'isSamePerson'>,
 ): boolean {
+  const may = people.personOf(person.channel, person.actor)?.may
   return (
-    people.personOf(person.channel, person.actor)?.may.has('admin') === true ||
+    may?.has('admin') === true ||
+    (execution().followed !== undefined && may?.has('approve') === true) ||
     people.isSamePerson(execution().prompt, person)
   )
 }

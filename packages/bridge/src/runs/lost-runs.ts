@@ -6,6 +6,7 @@ import type { Execution } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
+import { closedAsks } from './followed-execution.ts'
 import type { BridgeServices } from './services.ts'
 import { isCutShort, notFollowed, passOn, sinksFor, waitForMirrors } from './show-run.ts'
 
@@ -84,6 +85,42 @@ function failedReply(sessionID: string, promptID: string, reason: string, at: nu
   const opened = reduce(emptyReply(sessionID), { type: 'opened', sessionID, at }).reply
   const error = { name: notFollowed, message: reason, raw: undefined }
   return { ...reduce(opened, { type: 'error', sessionID, at, error }).reply, promptIDs: [promptID] }
+}
+
+/**
+ * Ends an execution that was started elsewhere and whose end is not known. Closes its messages: those of asks say that they are
+ * over. Does not wait until the chat shows that, because nothing of its own is missing there. Resolves with false if this process
+ * stops first.
+ */
+export async function closeFollowed(
+  services: BridgeServices,
+  execution: Execution,
+  isStopped: () => boolean,
+): Promise<boolean> {
+  const { state, registry, channels, clock } = services
+  const { prompt, server, sessionID = '', startedBy = '', asks = [] } = execution
+  if (channels.has(prompt.channel)) {
+    const [{ sink }, ...mirrors] = sinksFor(services, execution, { server })
+    const opened = reduce(emptyReply(sessionID), { type: 'opened', sessionID, at: clock.now() }).reply
+    const closed = closedAsks(asks, opened, clock.now())
+    const reply: Reply = {
+      ...opened,
+      phase: 'settled',
+      outcome: 'aborted',
+      aborting: 'requested',
+      promptIDs: [startedBy],
+      asks: closed,
+    }
+    for (const each of [sink, ...mirrors.map((one) => one.sink)]) {
+      passOn(each, { type: 'replyStarted', reply })
+      passOn(each, { type: 'replySettled', outcome: 'aborted', reply })
+    }
+    const delivery = await sink.settled()
+    if (isStopped() || isCutShort(delivery)) return false
+  }
+  const over = { ...execution, phase: 'done', status: 'stopped', reason: texts.aborted, asks: undefined } as const
+  await state.withRetries(() => state.commit([registry.writeExecution(over)]))
+  return true
 }
 
 /**

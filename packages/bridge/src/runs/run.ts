@@ -50,7 +50,7 @@ export interface PlannedRun {
 export interface RunHost {
   readonly sinks: ActiveRun['sinks']
   readonly runObservers: RunObservers
-  /** Whether the chat already shows a reply as an unprompted run. */
+  /** Whether the chat already shows a reply as a run that no prompt of the chat began. From then on it shows all of it. */
   readonly isShown: (reply: Reply) => boolean
   /** Called after the run got its reply. */
   readonly onReply: () => void
@@ -226,7 +226,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
       accepted.resolve()
-      isShownElsewhere = isJoined(reply) && (execution.isSteer === true || host.isShown(reply))
+      isShownElsewhere = isJoined(reply) && (host.isShown(reply) || execution.isSteer === true)
       return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, notify, events.observer])
     }
     return {
@@ -269,7 +269,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
         ? routes.writeUsed(prompt, { server, sessionID })
         : routes.writeSwitch(prompt, { ...(now ?? route), server, sessionID })
     const newest = registry.writeNewest({ ...execution, phase: 'posting', posted, sessionID })
-    await updateExecution({ phase: 'posting', posted, sessionID }, [...routeWrites, ...newest])
+    // Other members must not take the prompt for one that was written elsewhere.
+    const authors = posted.messageID === undefined ? [] : [routes.writeAuthor(posted.messageID, prompt)]
+    await updateExecution({ phase: 'posting', posted, sessionID }, [...routeWrites, ...newest, ...authors])
     await services.lease.whenHeld()
   }
 

@@ -21,7 +21,7 @@ import { beginRun, type PlannedRun } from './run.ts'
 import type { BridgeServices } from './services.ts'
 import { type MirrorPosts, postToMirrors, sinksFor } from './show-run.ts'
 import { createSpokenPrompts, isUnprepared, type SpokenPrompts } from './spoken-prompts.ts'
-import { createUnpromptedRuns } from './unprompted-runs.ts'
+import { createUnpromptedRuns, type UnpromptedRuns } from './unprompted-runs.ts'
 
 /** Runs the prompts of each place one after the other, and resumes the runs of an earlier process. */
 export interface Runner {
@@ -66,6 +66,8 @@ export interface Runner {
   serverOfSession(sessionID: string): string | undefined
   /** As in `UnpromptedRuns`. */
   observe(server: string, reply: Reply): readonly ReplyObserver[]
+  /** As in `UnpromptedRuns`. */
+  follow: UnpromptedRuns['follow']
   /** Shows the last run of a session if it is an unprompted one that ended and is not shown. For a session that was handed over. */
   showMissed(server: string, sessionID: string): Promise<void>
   /**
@@ -135,6 +137,7 @@ export function createRunner(services: BridgeServices): Runner {
     cancelTranscription: spoken.cancel,
     serverOfSession: (sessionID) => serverBySession.get(sessionID),
     observe: unprompted.observe,
+    follow,
     showMissed,
     showAgain,
     restoreRuns,
@@ -461,6 +464,12 @@ export function createRunner(services: BridgeServices): Runner {
       return byKey.get(keyOf(execution)) ?? { ...execution, phase: 'done' }
     })
     return [...listed.filter((one) => !newest.includes(one)), ...newest]
+  }
+
+  /** Also remembers the server of the session, to which answers are sent. */
+  async function follow(...[server, reply, target]: Parameters<Runner['follow']>): ReturnType<Runner['follow']> {
+    serverBySession.set(reply.sessionID, server)
+    return await unprompted.follow(server, reply, target)
   }
 
   /** Looks at the runs of the session that are over: of one that is shown now, the observers know. */

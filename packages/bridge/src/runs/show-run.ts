@@ -1,5 +1,7 @@
 import { type Ask, type Clock, type Observation, observerOf, type Reply, type ReplyObserver } from '@reply/core'
 import type { Actor, Delivery, Sink } from '@reply/sink'
+import { type BridgeSinkOptions, quotable } from '@reply/sink/channel'
+import { clip } from '@reply/sink/internal'
 import type { Delivered } from '../failed/failed-deliveries.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../state/decode.ts'
@@ -15,19 +17,21 @@ type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mir
 
 /**
  * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors whose channel
- * exists. A mirror's sink waits for the post of the prompt there, see `postToMirrors`. Without `mirrorPosts`, for example
- * after a restart, it does not wait. Throws if the own place's channel does not exist.
+ * exists. A sink waits for the post of the prompt in its place, see `postToMirrors` and `postQuote`. Without `mirrorPosts`, for
+ * example after a restart, it does not wait. `newest` returns the execution as it is later. Throws if the own place's channel does
+ * not exist.
  */
 export function sinksFor(
   services: SinkServices,
   execution: Execution,
   route: Route,
   mirrorPosts?: MirrorPosts,
+  newest: () => Execution = () => execution,
 ): readonly [ChatSink, ...ChatSink[]] {
   const { prompt } = execution
   const others = services.mirrors.others(prompt).filter(({ channel }) => services.channels.has(channel))
   const shownAt = ({ channel, chat }: ChatPlace): ChatSink => {
-    const sink = sinkFor(services, execution, route, { channel, chat })
+    const sink = sinkFor(services, newest, route, { channel, chat })
     return { channel, chat, sink, after: mirrorPosts?.get(placeKey({ channel, chat })) }
   }
   return [shownAt(prompt), ...others.map(shownAt)]
@@ -40,25 +44,40 @@ export function sinksFor(
  */
 function sinkFor(
   { channels, people, config }: SinkServices,
-  { id, prompt }: Execution,
+  newest: () => Execution,
   { isVerbose }: Route,
   { channel, chat }: ChatPlace,
 ): Sink {
+  const { id, prompt, followed, origin } = newest()
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
   const { policy, texts: ownTexts } = channels.sinkFields(channel)
-  const shown = chat === prompt.chat ? { replyTo: prompt.messageRef, author: prompt.actor } : {}
-  return channels.sinkFor(
-    { channel, chat, ...shown },
-    {
-      policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
-      texts: ownTexts,
-      label: id,
-      keepsText: isClosingReply,
-      mentions: (type) => people.expectedAnswerers(type, channel, prompt),
-      mayAnswer,
-    },
-  )
+  const shown = chat === prompt.chat && !followed ? { replyTo: prompt.messageRef, author: prompt.actor } : {}
+  const options: BridgeSinkOptions = {
+    policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
+    texts: ownTexts,
+    label: id,
+    keepsText: isClosingReply,
+    mentions: (type) => people.expectedAnswerers(type, channel, prompt),
+    mayAnswer,
+  }
+  return channels.sinkFor({ channel, chat, ...shown }, followed ? { ...options, ...followOptions() } : options)
+
+  /**
+   * Returns the options for a run that was started elsewhere. It notifies no one and mentions no one, because a person is there,
+   * until a prompt of the chat joins it.
+   */
+  function followOptions(): Partial<BridgeSinkOptions> {
+    return {
+      policy: { ...options.policy, notifyAfterMs: Number.MAX_SAFE_INTEGER },
+      texts: { withdrawn: texts.closedElsewhere, ...ownTexts },
+      label: origin,
+      origin,
+      shows: () => (newest().followed === 'asks' ? 'asks' : 'all'),
+      isQuiet: () => newest().followed !== 'joined',
+      mentions: undefined,
+    }
+  }
 
   /**
    * Whether an actor may answer an ask: with `approve` any, and with `prompt` the questions of prompts that they wrote or
@@ -94,6 +113,27 @@ export function postToMirrors(
     waitAtMost(channels.tryPost(place, { text, silent: true }, session), promptPostMs, clock)
   const others = mirrors.others(prompt).filter(({ channel }) => channels.has(channel))
   return new Map(others.map((place) => [placeKey(place), post(place)]))
+}
+
+/** How much of a prompt that was written elsewhere is quoted, in UTF-16 units. */
+const quoteLength = 2000
+
+/**
+ * Posts what was asked elsewhere as a quotation, silently and without secrets, in the place of the run and its mirrors. Returns for
+ * each a promise as `postToMirrors` does.
+ */
+export function postQuote(
+  { mirrors, channels, clock }: Pick<BridgeServices, 'mirrors' | 'channels' | 'clock'>,
+  { prompt: { channel, chat }, server, origin = '' }: Execution,
+  { sessionID, prompt }: Reply,
+): MirrorPosts | undefined {
+  const lines = [prompt?.text ?? '', ...(prompt?.files ?? []).map((name) => `📎 ${name}`)].join('\n').trim()
+  if (lines === '') return undefined
+  const text = texts.typedElsewhere(origin, quotable(clip(lines, quoteLength)))
+  const post = (place: ChatPlace): Promise<void> =>
+    waitAtMost(channels.tryPost(place, { text, silent: true }, { server, sessionID }), promptPostMs, clock)
+  const places = [{ channel, chat }, ...mirrors.others({ channel, chat })].filter((one) => channels.has(one.channel))
+  return new Map(places.map((place) => [placeKey(place), post(place)]))
 }
 
 /**

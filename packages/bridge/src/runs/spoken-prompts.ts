@@ -3,7 +3,7 @@ import { BridgeError, isTakenOver, toError } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
-import { chatMessageOf, plain, texts } from '../texts.ts'
+import { chatMessageOf, plain, quoted, texts } from '../texts.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
 import { isAudio } from '../voice/audio.ts'
 import type { Transcription } from '../voice/transcriber.ts'
@@ -223,12 +223,4 @@ function withText(prompt: QueuedPrompt, note: InboundFile, spoken: string): Queu
     .replace(/^[\s/]+/, '')
   const files = prompt.files.filter(({ ref }) => ref !== note.ref)
   return { ...prompt, text, files, isCommand: false, isSpoken: true, quote: 'due' }
-}
-
-/** Returns a text as a quotation in Markdown, without markup of its own. */
-function quoted(text: string): string {
-  return plain(text)
-    .split('\n')
-    .map((line) => `> ${line}`)
-    .join('\n')
 }

@@ -1,17 +1,28 @@
-import { type Client, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import {
+  type Ask,
+  type Client,
+  type Observation,
+  observerOf,
+  pendingAsks,
+  type Reply,
+  type ReplyObserver,
+} from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { backOffMs, createRecent, withResolvers } from '@reply/sink/internal'
-import { BridgeError, messageOf, toError } from '../error.ts'
+import { quietAsks } from '../asks/quiet-asks.ts'
+import { BridgeError, errorTypeOf, messageOf, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { type Execution, isOver, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
-import { endUnfollowed } from './lost-runs.ts'
+import type { FollowTarget } from './follow-target.ts'
+import { closedAsks, followedExecution } from './followed-execution.ts'
+import { closeFollowed, endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, observersOf, passOn, sinksFor, waitForMirrors } from './show-run.ts'
+import { isCutShort, observersOf, passOn, postQuote, sinksFor, waitForMirrors } from './show-run.ts'
 
 /**
  * Shows unprompted runs in the chat of the session's last run. For example, a background sub-agent asks something, or the
@@ -20,7 +31,10 @@ import { isCutShort, observersOf, passOn, sinksFor, waitForMirrors } from './sho
 export interface UnpromptedRuns {
   /** Remembers the newest run of a session. */
   rememberRun(execution: Execution): void
-  /** Whether the place shows the reply as an unprompted run. */
+  /**
+   * Whether the place shows the reply as an unprompted run, or as one that it follows. Call it when a prompt of the place joined
+   * the reply: from then on, the place shows all of it.
+   */
   isShown(reply: Reply, place: ChatPlace): boolean
   /** Decides again which open replies are unprompted. Call it when a run got its reply, or ended without one. */
   decideAgain(): void
@@ -28,7 +42,12 @@ export interface UnpromptedRuns {
   restoreRuns(executions: readonly Execution[]): Promise<void>
   /** Returns the observers of a reply that began on a server: none unless the session's newest run was here. */
   observe(server: string, reply: Reply): readonly ReplyObserver[]
-  /** Resumes unprompted runs of an earlier process, and shows those that ended meanwhile, in the sessions of these executions. */
+  /**
+   * Shows what a chat follows of a reply that was started elsewhere. Resolves with an observer that must get all later
+   * observations. Undefined if the run of a prompt shows it, or if it is shown already or can't be shown.
+   */
+  follow(server: string, reply: Reply, target: FollowTarget): Promise<ReplyObserver | undefined>
+  /** Resumes unprompted and followed runs of an earlier process, and shows those that ended meanwhile, in the sessions of these executions. */
   restoreSessions(executions: readonly Execution[]): Promise<void>
   /** Never shows the reply of an unprompted run that was put aside. Call it before `restoreRuns`. */
   ignoreRun(execution: Execution): void
@@ -43,6 +62,8 @@ const mostRemembered = 10_000
 const mostRestored = 50
 /** How many times a failing store is retried, with increasing pauses: nine minutes in all. */
 const mostFailures = 14
+/** How long to wait between checks whether a reply belongs to the run of a prompt, in ms. */
+const undecidedMs = 200
 /** How long after a restart to wait between checks of a session that continues, in ms. */
 const recheckMs = 1000
 
@@ -52,6 +73,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   const newest = createRecent<Execution>(mostRemembered)
   /** By session: the unprompted run that an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
+  /** By session: the runs that an earlier process was following. */
+  const unfinishedFollows = new Map<string, readonly Execution[]>()
   /** Runs of an earlier process that can't be shown, while their chat is told. */
   const lost = new Set<Execution>()
   /** By the name of a reply: the key of the place that shows it, or '' if it could not be shown. */
@@ -69,9 +92,10 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     decideAgain,
     restoreRuns,
     observe,
+    follow,
     restoreSessions,
     ignoreRun,
-    unshown: () => [...unfinished.values(), ...lost],
+    unshown: () => [...unfinished.values(), ...[...unfinishedFollows.values()].flat(), ...lost],
     stop,
   }
 
@@ -81,7 +105,11 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
    */
   function isShown(reply: Reply, place: ChatPlace): boolean {
     const key = mirrors.keyOf(place)
-    return namesOfUnprompted(reply).some((name) => shown.get(name) === key)
+    const names = namesOfUnprompted(reply)
+    const isHere = names.some((name) => shown.get(name) === key)
+    if (isHere)
+      for (const run of runs.followed(place)) if (names.includes(run.execution().startedBy ?? '')) run.showAll?.()
+    return isHere
   }
 
   /** Decides again about each reply that a prompt may still have joined. */
@@ -91,11 +119,11 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
 
   /**
    * Remembers the newest run of a session, whose chat then shows the session's unprompted runs. Ignores a run without a
-   * session, and one that steers another.
+   * session, one that steers another, and one that was started elsewhere.
    */
   function rememberRun(execution: Execution): void {
-    const { sessionID, isSteer } = execution
-    if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
+    const { sessionID, isSteer, followed } = execution
+    if (sessionID !== undefined && !isSteer && !followed) newest.set(sessionID, execution)
   }
 
   /** Observes the replies of sessions whose newest run was on that server, from `restoreRuns` until `stop`. */
@@ -154,18 +182,59 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     for (const name of names) shown.set(name, mirrors.keyOf(last.prompt))
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
-    const runObservers = endedRuns.createRunObservers()
     const isSame = stored?.startedBy !== undefined && names.includes(stored.startedBy)
-    const unprompted = { reply, client, last, stored: isSame ? stored : undefined }
     if (stored && !isSame) endLost(stored)
+    const unprompted = { reply, client, last, stored: isSame ? stored : undefined }
+    // A chat of another shard may have used the session since.
+    const isElsewhere = async (): Promise<boolean> =>
+      !isSame && (await registry.isSessionElsewhere(last.server, reply.sessionID))
+    return (await beginWithRetries(unprompted, isElsewhere)) ?? {}
+  }
+
+  /**
+   * Waits until it is known whether a prompt of this shard began the reply. If none did, shows what the place follows, like
+   * `showUnprompted`.
+   */
+  async function follow(
+    server: string,
+    reply: Reply,
+    { place, follows }: FollowTarget,
+  ): Promise<ReplyObserver | undefined> {
+    const client = servers.get(server)
+    const { sessionID } = reply
+    const isUnknown = (): boolean =>
+      runs.isOfPromptedRun(reply) === undefined || (reply.phase === 'settled' && runs.isFindingRun(sessionID))
+    while (!isStopped && isUnknown()) await pause(clock, undecidedMs)
+    const names = namesOfUnprompted(reply)
+    if (!client || isStopped || runs.isOfPromptedRun(reply) || names.some((name) => shown.has(name))) return undefined
+    const waiting = unfinishedFollows.get(sessionID) ?? []
+    const stored = waiting.find(({ startedBy }) => startedBy !== undefined && names.includes(startedBy))
+    unfinishedFollows.set(
+      sessionID,
+      waiting.filter((one) => one !== stored),
+    )
+    for (const name of names) shown.set(name, mirrors.keyOf(place))
+    const last = stored ?? followedExecution(server, reply, { place, follows }, clock.now())
+    return await beginWithRetries({ reply, client, last, stored }, async () => false)
+  }
+
+  /**
+   * Begins to show a reply, unless `isElsewhere`. Retries while the store fails, at most `mostFailures` times, and reports each
+   * failure. Undefined if that did not succeed.
+   */
+  async function beginWithRetries(
+    unprompted: UnpromptedReply,
+    isElsewhere: () => Promise<boolean>,
+  ): Promise<ReplyObserver | undefined> {
+    const { reply } = unprompted
+    const runObservers = endedRuns.createRunObservers()
     // Retries while the store fails: a prompt that joined the reply already relies on this run to show it.
     for (let failures = 0; !isStopped; failures++) {
       try {
-        // A chat of another shard may have used the session since.
-        if (!isSame && (await registry.isSessionElsewhere(last.server, reply.sessionID))) return {}
+        if (await isElsewhere()) return undefined
         return await beginUnpromptedRun(services, unprompted, { runObservers, timers, isStopping: () => isStopped })
       } catch (error) {
-        if (isStopped) return {}
+        if (isStopped) return undefined
         const isLast = failures === mostFailures
         onError(isLast ? notShownError(reply, error) : toError(error))
         if (isLast) break
@@ -173,9 +242,9 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       }
     }
     // The run of a prompt that joins it now shows it.
-    for (const name of names) shown.set(name, '')
+    for (const name of namesOfUnprompted(reply)) shown.set(name, '')
     runObservers.releaseLater()
-    return {}
+    return undefined
   }
 
   /** Returns the error for a reply that is not shown, with the message of the cause. */
@@ -200,7 +269,13 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
    * Remembers the newest run of each session, and shows unprompted runs that happened while no bridge ran. Checks the sessions
    * with the newest runs, at most `mostRestored`, and waits while one of them is still running.
    */
-  async function restoreSessions(executions: readonly Execution[]): Promise<void> {
+  async function restoreSessions(all: readonly Execution[]): Promise<void> {
+    const follows = all.filter((one) => one.followed && !isOver(one))
+    for (const one of follows) {
+      const { sessionID = '' } = one
+      unfinishedFollows.set(sessionID, [...(unfinishedFollows.get(sessionID) ?? []), one])
+    }
+    const executions = all.filter(({ followed }) => !followed)
     for (const execution of executions) {
       rememberRun(execution)
       const { startedBy, sessionID } = execution
@@ -209,9 +284,54 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const endedNames = new Set(executions.flatMap((one) => (one.startedBy && isOver(one) ? [one.startedBy] : [])))
     const latest = executions.toReversed()
     const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
-    await Promise.all(
-      [...sessions].slice(0, mostRestored).map(async (sessionID) => await showMissed(sessionID, endedNames)),
+    await Promise.all([
+      ...[...sessions].slice(0, mostRestored).map(async (sessionID) => await showMissed(sessionID, endedNames)),
+      ...follows.map(restoreFollow),
+    ])
+  }
+
+  /**
+   * Follows a run of an earlier process again. If it is not the last one of its session, or its session can't be read, closes its
+   * messages. Waits while the server can't be reached. Does nothing if the bridge stops.
+   */
+  async function restoreFollow(stored: Execution): Promise<void> {
+    const { server, sessionID = '', prompt, followed } = stored
+    const isWaiting = (): boolean => unfinishedFollows.get(sessionID)?.includes(stored) === true
+    const isSame = (reply: Reply): boolean => namesOfUnprompted(reply).includes(stored.startedBy ?? '')
+    const target: FollowTarget = { place: prompt, follows: followed === 'asks' ? 'asks' : 'all' }
+    const client = channels.has(prompt.channel) ? servers.get(server) : undefined
+    const last = client && (await lastReplyOf(client, sessionID))
+    if (isStopped || !isWaiting()) return
+    if (client && last && isSame(last)) {
+      if (last.phase === 'settled') return void (await follow(server, last, target))
+      let follower: Promise<ReplyObserver | undefined> | undefined
+      const observer = observerOf((observation) => {
+        if (follower) return void follower.then((begun) => begun && passOn(begun, observation))
+        follower = follow(server, observation.reply, target)
+      })
+      watches.push(client.watch({ sessionID }, { observe: (reply) => (isStopped || !isSame(reply) ? [] : [observer]) }))
+      return
+    }
+    unfinishedFollows.set(
+      sessionID,
+      (unfinishedFollows.get(sessionID) ?? []).filter((one) => one !== stored),
     )
+    lost.add(stored)
+    const isClosed = await closeFollowed(services, { ...stored, finishedAt: clock.now() }, () => isStopped)
+    if (isClosed) lost.delete(stored)
+  }
+
+  /** Reads the last reply of a session, again and again while its server can't be reached. Undefined if it has none. */
+  async function lastReplyOf(client: Client, sessionID: string): Promise<Reply | undefined> {
+    while (!isStopped) {
+      try {
+        return await client.reply(sessionID)
+      } catch (error) {
+        if (errorTypeOf(error) !== 'unreachable') return undefined
+        await pause(clock, recheckMs)
+      }
+    }
+    return undefined
   }
 
   /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found, unless the bridge stops. */
@@ -288,7 +408,7 @@ export interface UnpromptedReply {
   readonly reply: Reply
   /** The client of its server. */
   readonly client: Client
-  /** The newest run of the session. Its chat shows the reply. */
+  /** The newest run of the session, whose chat shows the reply. Of a run that was started elsewhere, the execution itself. */
   readonly last: Execution
   /** The execution that an earlier process stored for it. */
   readonly stored: Execution | undefined
@@ -338,6 +458,8 @@ export async function beginUnpromptedRun(
   const { state, registry, routes, runs, clock, asks, answeredBy, failed, emit, onError } = services
   const { router } = services.config
   const { prompt, server, sessionID, agent } = last
+  const { origin } = last
+  const isFollowed = last.followed !== undefined
   let newest = reply
   let execution: Execution = stored ?? {
     id: await registry.newID(prompt),
@@ -347,21 +469,29 @@ export async function beginUnpromptedRun(
     agent,
     startedBy: namesOfUnprompted(reply)[0],
     isByApprovers: last.isByApprovers,
+    ...(isFollowed && { followed: last.followed, origin, asks: pendingAsks(reply) }),
     phase: 'delivering',
     status: 'running',
     startedAt: clock.now(),
   }
   const [promptID] = reply.promptIDs
-  const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
+  const authors = promptID === undefined || isFollowed ? [] : [routes.writeAuthor(promptID, prompt)]
   const route = (await routes.routeOf(prompt)) ?? { server }
   // The last step that may fail. The caller retries, so nothing must have been started before it.
-  await state.commit([registry.writeExecution(execution), ...registry.writeNewest(execution), ...authors])
+  const newestWrites = isFollowed ? [] : registry.writeNewest(execution)
+  await state.commit([registry.writeExecution(execution), ...newestWrites, ...authors])
   const startedAt = stored ? Number.NEGATIVE_INFINITY : clock.monotonic()
-  const sinks = sinksFor(services, execution, route)
+  const quote = isFollowed && !stored && last.followed === 'all' ? postQuote(services, execution, reply) : undefined
+  const sinks = sinksFor(services, execution, route, quote, () => execution)
   const events = createRunEvents(execution, clock, answeredBy, emit)
   const shown = observersOf(sinks, onError, !router.progress.enabled)
-  const observers = [...shown, asks.observerFor({ place: prompt, client, server }), events.observer]
-  const unfollow = registry.followReply(execution, () => newest)
+  // The people where it was started may take their time.
+  const timeouts = isFollowed
+    ? quietAsks(services, { place: prompt, server, origin: origin ?? '' }, timers)
+    : asks.observerFor({ place: prompt, client, server })
+  const observers = [...shown, timeouts, events.observer]
+  // Of a run whose asks alone are shown, the chat must not see the output.
+  const unfollow = last.followed === 'asks' ? () => {} : registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
   let isLate = false
   const settled = withResolvers<void>()
@@ -373,9 +503,11 @@ export async function beginUnpromptedRun(
     stream: () => ({ reply: newest, abort }),
     onShown: events.onShown,
     cancel,
+    showAll: isFollowed ? showAll : undefined,
     found: Promise.resolve(),
     accepted: Promise.resolve(),
-    delivered: delivered.promise,
+    // Messages of the chat don't wait for a run that it does not show.
+    delivered: last.followed === 'asks' ? Promise.resolve() : delivered.promise,
     ended: deliverReply()
       .catch(onError)
       .finally(() => {
@@ -395,16 +527,18 @@ export async function beginUnpromptedRun(
    */
   function observe(observation: Observation): void {
     newest = observation.reply
+    if (isFollowed) storeAsks()
     const [startedBy] = namesOfUnprompted(newest)
     // The id of an ask is of no use once it is answered, so it is replaced by a better one.
     if (startedBy !== undefined && startedBy !== execution.startedBy && !isStopping())
       void updateExecution({ startedBy }).catch(onError)
     // Waiting for people does not count as no progress.
-    if (newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
+    if (isFollowed || newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.restart(execution.id, router.timeoutMs, abortLate)
+    const seen = isFollowed ? { ...observation, reply: withEarlierAsks(newest) } : observation
     for (const observer of observers) {
       try {
-        passOn(observer, observation)
+        passOn(observer, seen)
       } catch (error) {
         onError(toError(error))
       }
@@ -420,19 +554,38 @@ export async function beginUnpromptedRun(
     await settled.promise
     if (isStopping()) return
     const end = isLate ? ({ status: 'error', reason: texts.timedOut } as const) : statusOf(newest)
-    await updateExecution({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
+    const log = execution.followed === 'asks' ? [] : [registry.writeLog(execution)]
+    await updateExecution({ ...end, finishedAt: clock.now() }, log)
     const delivery = await sinks[0].sink.settled()
     if (isStopping() || isCutShort(delivery)) return
     events.onDelivered(execution, delivery)
     delivered.resolve()
     const shown = [{ place: sinks[0], delivery }, ...(await waitForMirrors(sinks, clock))]
     if (isStopping()) return
-    const missing = failed.findMissing(execution, newest, shown)
+    const missing = execution.followed === 'asks' ? [] : failed.findMissing(execution, newest, shown)
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
     const phase = isMissing ? 'undelivered' : 'done'
     const atEnd = await registry.writesAtEnd({ ...execution, phase })
     await updateExecution({ phase }, [...failed.write(missing), ...atEnd])
     failed.reportAll(missing)
+  }
+
+  /** Shows all of a run that is followed, because a prompt of the chat joined it. */
+  function showAll(): void {
+    if (execution.followed !== 'joined') void updateExecution({ followed: 'joined' }).catch(onError)
+  }
+
+  /** Stores the pending asks when they have changed, so that the next process can close their messages. */
+  function storeAsks(): void {
+    const pending = pendingAsks(newest)
+    const ids = (list: readonly Ask[] = []): string => list.map(({ requestID }) => requestID).join(' ')
+    if (ids(pending) !== ids(execution.asks) && !isStopping()) void updateExecution({ asks: pending }).catch(onError)
+  }
+
+  /** Returns the reply with the asks of an earlier process that are over: the server does not tell how they ended. */
+  function withEarlierAsks(reply: Reply): Reply {
+    const over = closedAsks(stored?.asks ?? [], reply, clock.now())
+    return over.length === 0 ? reply : { ...reply, asks: [...over, ...reply.asks] }
   }
 
   /** Aborts a run that made no progress for too long. It then ends as timed out. Errors go to `onError`. */

@@ -60,7 +60,9 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
       return await checkPart(`server ${name}`, async () => {
         const guarded = server.trustPrompt ? [] : peopleWithoutApprove(config)
         const found = await checkServer(server, { secret, secretNames, timeoutMs, clock, guarded })
-        return [found, ...warningsOf(config, name)].join('\n')
+        return [found, ...(server.agent === undefined ? [followedIn(server)] : []), ...warningsOf(config, name)].join(
+          '\n',
+        )
       })
     }),
     checkPeople(config),
@@ -181,6 +183,15 @@ async function requireGuardFor(client: Client, guardedPeople: readonly string[])
       cause: error,
     })
   }
+}
+
+/** Returns a sentence about which chats show runs that were started elsewhere. */
+function followedIn({ follow = 'asks', homeChat }: ServerConfig): string {
+  if (follow === 'none')
+    return 'Runs that were started elsewhere are not shown, unless a chat changes that with /follow.'
+  const rest =
+    homeChat === undefined ? 'Those of other sessions are shown nowhere' : `Those of other sessions: ${homeChat}`
+  return `Runs that were started elsewhere: ${follow}, in the chat of their session. ${rest}.`
 }
 
 /** Returns the names of the people without `approve`. */

@@ -1,13 +1,16 @@
 import { type Client, observerOf, type Reply, type ReplyObserver } from '@reply/core'
 import { toError } from '../error.ts'
 import type { HeldLease } from '../members/membership.ts'
+import type { ChatPlace } from '../place.ts'
+import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
 import { isUnprompted } from '../runs/unprompted-runs.ts'
 import { homeKey } from '../state/registry.ts'
 import { keyInShard, wakePrefix } from '../state/shard-of.ts'
 import type { SharedState } from '../state/state.ts'
+import type { OwnedShards } from './owned-shards.ts'
 
 /**
- * Watches servers for runs without a prompt of this process. Of all members, the one with the lease `server/<name>` watches that
+ * Watches servers for runs without a prompt of this process, and for those that were started elsewhere. Of all members, the one with the lease `server/<name>` watches that
  * server. What belongs to a chat of another member is handed to it.
  */
 export interface ServerWatches {
@@ -30,18 +33,19 @@ const wakeMs = 600_000
 export function createServerWatches({
   servers,
   directoryOf,
-  observe,
-  isOwn,
+  shards,
+  shardOf,
+  findFollowTarget,
   state,
   onError,
 }: {
   readonly servers: ReadonlyMap<string, Client>
   /** Returns the directory of a server in the config. */
   readonly directoryOf: (server: string) => string | undefined
-  /** Returns the observers of the shards of this process that want to show a reply. */
-  readonly observe: (server: string, reply: Reply) => readonly ReplyObserver[]
-  /** Whether this process has the shard. */
-  readonly isOwn: (shard: string) => boolean
+  /** The shards of this process. */
+  readonly shards: Pick<OwnedShards, 'observe' | 'find'>
+  readonly shardOf: (place: ChatPlace) => string
+  readonly findFollowTarget: FindFollowTarget
   readonly state: Pick<SharedState, 'read' | 'commitWithoutLease'>
   readonly onError: (error: Error) => void
 }): ServerWatches {
@@ -57,8 +61,8 @@ export function createServerWatches({
     const target = { directory: directoryOf(server) }
     const stopWatch = client.watch(target, {
       observe: (reply) => {
-        const own = observe(server, reply)
-        return own.length > 0 ? own : [handOver(server)]
+        const own = shards.observe(server, reply)
+        return [...(own.length > 0 ? own : [handOver(server)]), followObserver(followFor(server), onError)]
       },
     })
     stops.set(lease.name, stopWatch)
@@ -87,10 +91,30 @@ export function createServerWatches({
     })
   }
 
-  /** Stores that a shard of another member is to follow a session. Does nothing for a session that no chat has used. */
+  /**
+   * Returns a function that shows a reply in the chat that follows it, if this process has that chat. Otherwise it hands the session
+   * to the member that has it.
+   */
+  function followFor(server: string): (reply: Reply) => Promise<ReplyObserver | undefined> {
+    return async (reply) => {
+      const target = await findFollowTarget(server, reply)
+      if (!target) return undefined
+      const name = shardOf(target.place)
+      const shard = shards.find(name)
+      if (shard) return await shard.follow(server, reply, target)
+      await wake(name, server, reply.sessionID)
+      return undefined
+    }
+  }
+
+  /** Hands a session to the shard that had its last run. Does nothing for a session that no chat has used. */
   async function handToShard(server: string, sessionID: string): Promise<void> {
     const shard = await state.read(homeKey(server, sessionID))
-    if (shard === undefined || isOwn(shard)) return
+    if (shard !== undefined && !shards.find(shard)) await wake(shard, server, sessionID)
+  }
+
+  /** Stores that a shard of another member is to follow a session. */
+  async function wake(shard: string, server: string, sessionID: string): Promise<void> {
     const key = keyInShard(shard, `${wakePrefix}${encodeURIComponent(server)}/${sessionID}`)
     await state.commitWithoutLease([{ type: 'put', key, value: '', expiresInMs: wakeMs }], { hint: `wake/${shard}` })
   }

@@ -27,14 +27,15 @@ import type { RateLimit } from '../people/rate-limit.ts'
 import type { ChatPlace } from '../place.ts'
 import { createActiveRuns } from '../runs/active-runs.ts'
 import { createBacklog } from '../runs/backlog.ts'
-import { createRunner } from '../runs/runner.ts'
+import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
+import { createRunner, type Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import type { SessionReads } from '../runs/session-reads.ts'
 import { withLeasedCalls } from '../servers/lease-context.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import { toWoken } from '../state/decode.ts'
 import { createRegistry } from '../state/registry.ts'
-import { shardLeasePrefix, wakePrefix } from '../state/shard-of.ts'
+import { shardLeasePrefix, shardOf, wakePrefix } from '../state/shard-of.ts'
 import { createErrorReports, createState, type StoreReports } from '../state/state.ts'
 import type { Store } from '../store/store.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
@@ -67,6 +68,7 @@ export interface ShardHost {
   /** Returns the transcriber of the process. Undefined if the config has none. */
   readonly transcriber: () => Transcriber | undefined
   readonly sessionReads: SessionReads
+  readonly findFollowTarget: FindFollowTarget
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
   /** Called with the numbers of failures of a shard when they changed. */
@@ -84,6 +86,8 @@ export interface Shard {
   readonly intake: Intake
   /** Returns the observers of a reply that began on a server without a call of this shard. */
   observe(server: string, reply: Reply): readonly ReplyObserver[]
+  /** As in `UnpromptedRuns`. */
+  follow: Runner['follow']
   /** Follows the sessions that other members handed to it, see `ServerWatches`. */
   followWoken(): Promise<void>
   /** As in `Runner`. */
@@ -191,6 +195,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     restore,
     intake,
     observe: runner.observe,
+    follow: runner.follow,
     followWoken,
     showAgain: runner.showAgain,
     runs: () => runs.all().length,
@@ -240,15 +245,31 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     void followWoken().catch(onError)
   }
 
-  /** Watches each session that was handed over, in place of the one watched longest if they are too many. */
+  /** Returns an observer that shows what a chat of this shard follows of a reply. */
+  function followObserverFor(server: string): ReplyObserver {
+    return followObserver(async (reply) => {
+      const target = stopping.signal.aborted ? undefined : await host.findFollowTarget(server, reply)
+      if (!target || shardOf(target.place, mirrors) !== name) return undefined
+      return await runner.follow(server, reply, target)
+    }, onError)
+  }
+
+  /** Watches each session that was handed over, in place of an idle one that is watched longest if they are too many. */
   async function followWoken(): Promise<void> {
     for (const { key } of await state.withRetries(() => state.list(wakePrefix))) {
       const { server, sessionID } = toWoken(key)
       const client = servers.get(server)
       if (client && !stopping.signal.aborted && !watches.has(sessionID)) {
-        watches.set(sessionID, client.watch({ sessionID }, { observe: (reply) => runner.observe(server, reply) }))
-        const [oldest] = watches
-        if (watches.size > mostWoken && oldest) stopWatch(oldest[0])
+        watches.set(
+          sessionID,
+          client.watch(
+            { sessionID },
+            { observe: (reply) => [...runner.observe(server, reply), followObserverFor(server)] },
+          ),
+        )
+        const isFollowed = (id: string): boolean => runs.all().some((run) => run.execution().sessionID === id)
+        const idle = [...watches.keys()].find((id) => id !== sessionID && !isFollowed(id))
+        if (watches.size > mostWoken && idle !== undefined) stopWatch(idle)
         // The watch does not see a run that has ended by then.
         void runner.showMissed(server, sessionID).catch(onError)
       }

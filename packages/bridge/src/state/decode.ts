@@ -1,5 +1,7 @@
 import { noticeKinds } from '@reply/sink/channel'
 import * as z from 'zod'
+import { type FollowMode, followModes } from '../config/schema.ts'
+import type { ChatPlace } from '../place.ts'
 import { type Execution, type LogLine, phases, statuses } from './execution.ts'
 import type { ForwardedPress, PressAnswer } from './forwarded-press.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
@@ -64,6 +66,8 @@ export interface Route {
   readonly agent?: string | undefined
   readonly model?: { readonly providerID: string; readonly modelID: string } | undefined
   readonly isVerbose?: boolean | undefined
+  /** What the chat shows of runs that were started elsewhere. Default: the config's `follow` of the server. */
+  readonly follow?: FollowMode | undefined
 }
 
 /** A session that was used in a place. */
@@ -83,6 +87,7 @@ const route = z.object({
   agent: z.string().optional(),
   model: z.object({ providerID: z.string(), modelID: z.string() }).optional(),
   isVerbose: z.boolean().optional(),
+  follow: z.enum(followModes).optional(),
 })
 
 const used = z.object({
@@ -103,6 +108,22 @@ export function toRoute(text: string): Route {
 /** Parses a used session. Throws if the text isn't one. */
 export function toUsedSession(text: string): UsedSession {
   return used.parse(JSON.parse(text))
+}
+
+const sessionChat = z.object({
+  channel: z.string(),
+  chat: z.object({
+    id: z.string(),
+    thread: z.string().optional(),
+    isThread: z.literal(true).optional(),
+    kind: z.enum(['private', 'shared']).optional(),
+  }),
+})
+
+/** Parses the chat that works with a session. Throws if the text isn't one. */
+export function toSessionChat(text: string): ChatPlace {
+  const { channel, chat } = sessionChat.parse(JSON.parse(text))
+  return { channel, chat }
 }
 
 /** An answer that its chat may not show. Stored for 30 days, or until it is posted again. */

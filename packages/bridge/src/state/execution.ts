@@ -1,4 +1,4 @@
-import type { PostedPrompt, Reply } from '@reply/core'
+import type { Ask, PostedPrompt, Reply } from '@reply/core'
 import { quotable } from '@reply/sink/channel'
 import { texts } from '../texts.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
@@ -46,6 +46,15 @@ export interface Execution extends Tried {
    * run. The value is an id by which the reply is recognized, see `isUnprompted`.
    */
   readonly startedBy?: string | undefined
+  /**
+   * Set for a run that was started elsewhere, for example in a terminal: what the chat shows of it. `prompt` then names the chat,
+   * and has no author. `joined`: all, because a prompt of the chat joined it.
+   */
+  readonly followed?: 'asks' | 'all' | 'joined' | undefined
+  /** Set with `followed`: where it was started, as the chat shows it. */
+  readonly origin?: string | undefined
+  /** Set with `followed`: the asks that were pending. */
+  readonly asks?: readonly Ask[] | undefined
 }
 
 /** The values of `Execution.phase`, in order. */

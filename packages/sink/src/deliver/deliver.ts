@@ -48,6 +48,9 @@ export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions
   readonly policy: Policy
   readonly texts: Texts
   readonly label?: string | undefined
+  readonly origin?: string | undefined
+  readonly shows?: (() => 'all' | 'asks') | undefined
+  readonly isQuiet?: (() => boolean) | undefined
   readonly keepsText?: ((reply: Reply) => boolean) | undefined
   readonly mayAnswer?: MayAnswer | undefined
   readonly clock: Clock
@@ -234,6 +237,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         hasTimeFor: order.hasTimeFor,
         isRefused: schedule.isRefused,
         keepsText: options.keepsText?.(reply),
+        isQuiet: options.isQuiet?.(),
       })
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
       if (isClosed && all.length > 0) return waitForChat(reply)

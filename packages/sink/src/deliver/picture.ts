@@ -55,6 +55,8 @@ export function createPainter(options: DelivererOptions, secretOf: SecretOf, nat
       isBlocked,
       small,
       label,
+      origin: options.origin,
+      hidesAllButAsks: options.shows?.() === 'asks',
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
       former,

@@ -24,6 +24,8 @@ export interface ReconcileFacts {
   readonly isIdempotent?: boolean | undefined
   /** Whether an ask can wait for this many posts that belong above it. Default: it can. */
   readonly hasTimeFor?: ((posts: number) => boolean) | undefined
+  /** Whether no post notifies. Default false. */
+  readonly isQuiet?: boolean | undefined
   /** Whether shown texts stay although the reply no longer has them. Default false. */
   readonly keepsText?: boolean | undefined
   /** Whether a growing text was refused the last time. An ask does not wait for it. Default: never. */
@@ -192,9 +194,10 @@ function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
 
 /**
  * Whether the post should notify: the message of a pending ask with the buttons, a failure, and in a settled reply its
- * ending and the last message of its answer, unless that answer is silent.
+ * ending and the last message of its answer, unless that answer is silent. False in a quiet chat.
  */
-function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileFacts): boolean {
+function isLoudIn({ card, isLast }: Slot, { isSettled, isQuiet }: ReconcileFacts): boolean {
+  if (isQuiet) return false
   // Of an ask's messages, only the one with the buttons notifies.
   if (card.type === 'ask') return card.isPending && isLast !== false
   if (card.type === 'ending') return card.isFailure || isSettled

@@ -75,7 +75,7 @@ function questionCard(
   const wasShown = questionIndex <= state.answers.length
   if (!question || !(ask.status === 'pending' ? wasShown : shown.posted.has(key))) return undefined
   const count = ask.questions.length > 1 ? ` (${questionIndex + 1}/${ask.questions.length})` : ''
-  const head = `❓ **${literal(question.header || question.question)}**${count}`
+  const head = `❓ ${originOf(options)}**${literal(question.header || question.question)}**${count}`
   const body = question.header && question.header !== question.question ? [escapeInvisible(question.question)] : []
   if (!isPending) {
     const given = ask.answers?.[questionIndex] ?? state.answers[questionIndex]
@@ -238,7 +238,7 @@ function permissionContent(ask: PermissionAsk, state: AskState, options: ViewOpt
   const why = whyOnlyReject(ask, state, options)
   const hasAlways = why === undefined && alwaysOffer(ask).type === 'offered'
   const details = allDetailsOf(ask, hasAlways, texts)
-  const head = `❓ ${literal(texts.permission(askTitle(ask)))}`
+  const head = `❓ ${originOf(options)}${literal(texts.permission(askTitle(ask)))}`
   const content = { head, summary: summaryOf(ask, texts), details, documentLength }
   if (ask.status !== 'pending') {
     const end = { source: literal(askEndText(ask, state, texts)), buttons: [], isAllowing: false }
@@ -289,6 +289,11 @@ function rejectFoot(why: string, secret: string, { texts, buttons }: ViewOptions
 /** Returns a line with the command, shortened if necessary, for a message without the details. */
 function summaryOf(ask: PermissionAsk, texts: Texts): string {
   return `❓ ${literal(texts.permission(oneLine(escapeDeceptive(ask.title || askTitle(ask)), titleLength)))}`
+}
+
+/** Returns what stands before the first words of an ask: where the reply was started. Empty if that is this chat. */
+function originOf({ origin }: ViewOptions): string {
+  return origin === undefined ? '' : `${literal(origin)}: `
 }
 
 interface Details {

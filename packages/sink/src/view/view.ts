@@ -57,6 +57,10 @@ export interface ViewOptions {
   readonly small?: ((line: string) => string) | undefined
   /** Shown at the end of the status line. */
   readonly label?: string | undefined
+  /** Where the reply was started. Stands at the beginning of each ask. */
+  readonly origin?: string | undefined
+  /** Whether only asks are shown. */
+  readonly hidesAllButAsks?: boolean | undefined
   /** Returns when an activity without a known start was first seen, in ms since the epoch. Default: the start of the reply. */
   readonly activitySince?: ((activity: Activity) => number) | undefined
   /** Code that is too long is posted as files. */
@@ -87,10 +91,15 @@ export interface TimedCard {
 
 /**
  * Returns what people should see of a reply now: its answer with the other cards between its texts, then the ending, then the
- * status unless the typing notice shows it. Leaves out a heartbeat while text waits to be posted, and blank cards. Pure.
+ * status unless the typing notice shows it. Only the asks if all else is hidden. Leaves out a heartbeat while text waits to be
+ * posted, and blank cards. Pure.
  */
 export function view(heard: Reply, options: ViewOptions): View {
   const { mode, now, shown, former, texts } = options
+  if (options.hidesAllButAsks) {
+    const { cards, nextAt } = askCards(heard, options)
+    return { cards, isTyping: false, flow: noFlow, nextAt }
+  }
   const holes = { former, mark: texts.missing, showsBeyond: mode === 'live' }
   const { reply, unknownPartID } = withoutHoles(heard, holes)
   const textParts = partsOf(reply).filter(isShownText)

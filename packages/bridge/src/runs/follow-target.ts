@@ -1,0 +1,99 @@
+import { observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { sessionChatKey } from '../chats/routes.ts'
+import type { Mirrors } from '../config/mirrors.ts'
+import type { BridgeConfig } from '../config/schema.ts'
+import { toError } from '../error.ts'
+import { type ChatPlace, placeNamed } from '../place.ts'
+import { toRoute, toSessionChat } from '../state/decode.ts'
+import { homeKey } from '../state/registry.ts'
+import type { SharedState } from '../state/state.ts'
+import { passOn } from './show-run.ts'
+import { isUnprompted } from './unprompted-runs.ts'
+
+/** The chat that follows a run which was started elsewhere, and how much of it that chat shows. */
+export interface FollowTarget {
+  readonly place: ChatPlace
+  readonly follows: 'asks' | 'all'
+}
+
+/**
+ * Resolves with the chat that follows a reply, the same one in every process: the chat that works with its session, else the
+ * server's `homeChat`. Undefined for a reply that a prompt of a chat began, without such a chat, if that chat follows nothing, and
+ * while the chat has nothing to show of it.
+ */
+export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowTarget | undefined>
+
+/** Creates the look-up, which reads the rows of all shards. */
+export function createFindFollowTarget({
+  state,
+  config,
+  mirrors,
+  hasChannel,
+}: {
+  readonly state: Pick<SharedState, 'read'>
+  readonly config: Pick<BridgeConfig, 'servers' | 'router'>
+  readonly mirrors: Pick<Mirrors, 'keyOf'>
+  readonly hasChannel: (name: string) => boolean
+}): FindFollowTarget {
+  return async (server, reply) => {
+    const { sessionID, promptIDs } = reply
+    const rules = config.servers[server]
+    if (!rules) return undefined
+    const [promptID] = promptIDs
+    if (promptID !== undefined && (await state.read(`author/${promptID}`)) !== undefined) return undefined
+    // The chat of the session's last run shows it.
+    if (isUnprompted(reply) && (await state.read(homeKey(server, sessionID))) !== undefined) return undefined
+    const stored = await state.read(sessionChatKey(server, sessionID))
+    const place =
+      stored === undefined
+        ? rules.homeChat === undefined
+          ? undefined
+          : placeNamed(rules.homeChat)
+        : toSessionChat(stored)
+    if (!place || !hasChannel(place.channel)) return undefined
+    const route = await state.read(`route/${mirrors.keyOf(place)}`)
+    const follows = (route === undefined ? undefined : toRoute(route).follow) ?? rules.follow ?? 'asks'
+    if (follows === 'none') return undefined
+    if (follows === 'asks' && (pendingAsks(reply).length === 0 || !config.router.progress.enabled)) return undefined
+    return { place, follows }
+  }
+}
+
+/**
+ * Returns an observer of one reply. It calls `begin` when there may be something to follow: when the prompt is known, and for each
+ * new ask. Once that resolves with an observer, passes all later observations on to it. Errors go to `onError`.
+ */
+export function followObserver(
+  begin: (reply: Reply) => Promise<ReplyObserver | undefined>,
+  onError: (error: Error) => void,
+): ReplyObserver {
+  let newest: Reply
+  /** What the reply had when `begin` was called the last time. */
+  let lookedAt = ''
+  let follower: Promise<ReplyObserver | undefined> | undefined
+  return observerOf((observation) => {
+    newest = observation.reply
+    if (!follower) return lookAgain()
+    void follower.then((observer) => observer && passOn(observer, observation))
+  })
+
+  /** Calls `begin` if the reply has something that it did not have the last time. */
+  function lookAgain(): void {
+    const signs = signsOf(newest)
+    if (signs === '' || signs === lookedAt) return
+    lookedAt = signs
+    const found = begin(newest).catch((error) => void onError(toError(error)))
+    follower = found
+    void found.then((observer) => {
+      if (observer) return
+      follower = undefined
+      lookAgain()
+    })
+  }
+}
+
+/** Returns a text that changes when there may be more of a reply to follow. Empty while there is nothing. */
+function signsOf(reply: Reply): string {
+  const asks = reply.phase === 'settled' ? [] : pendingAsks(reply).map(({ requestID }) => requestID)
+  return [...(reply.prompt === undefined && !isUnprompted(reply) ? [] : ['content']), ...asks].join(' ')
+}

@@ -1,0 +1,101 @@
+import { emptyReply, type Observation, observerOf, type Reply } from '@reply/core'
+import { expect, test } from 'vitest'
+import { createMirrors } from '../src/config/mirrors.ts'
+import { parseConfig } from '../src/config/parse.ts'
+import { createFindFollowTarget, followObserver } from '../src/runs/follow-target.ts'
+import { passOn } from '../src/runs/show-run.ts'
+
+const prompted = {
+  ...emptyReply('ses_1'),
+  promptIDs: ['msg_1'],
+  prompt: { text: 'Go', files: [], parts: [] },
+} as Reply
+const pending = { requestID: 'que_1', type: 'question', status: 'pending', questions: [] }
+const asking = { ...prompted, asks: [pending] } as unknown as Reply
+const ann = { channel: 'tg', chat: { id: '1', kind: 'private' } }
+
+/** Looks with these rows of the state, and this entry of the server. */
+async function targetOf(reply: Reply, rows: Record<string, unknown>, server: object = {}, router: object = {}) {
+  const config = parseConfig({
+    servers: { home: { url: 'http://127.0.0.1:4096', directory: '/shop', ...server } },
+    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
+    router,
+  })
+  const find = createFindFollowTarget({
+    state: {
+      read: async (key) =>
+        key in rows ? (typeof rows[key] === 'string' ? rows[key] : JSON.stringify(rows[key])) : undefined,
+    },
+    config,
+    mirrors: createMirrors([]),
+    hasChannel: (name) => name === 'tg',
+  })
+  return await find('home', reply)
+}
+
+const works = { 'session-chat/home/ses_1': ann }
+const home = { homeChat: 'tg:-5/7' }
+
+test('asks go to the chat that works with the session, else to the home chat, else nowhere', async () => {
+  expect(await targetOf(asking, works, home)).toEqual({ place: ann, follows: 'asks' })
+  expect(await targetOf(asking, {}, home)).toEqual({
+    place: { channel: 'tg', chat: { id: '-5', thread: '7' } },
+    follows: 'asks',
+  })
+  expect(await targetOf(asking, {})).toBeUndefined()
+})
+
+test('without an ask there is nothing to show of a run, unless the chat follows all', async () => {
+  expect(await targetOf(prompted, works)).toBeUndefined()
+  expect(await targetOf(prompted, works, { follow: 'all' })).toEqual({ place: ann, follows: 'all' })
+  expect(await targetOf(asking, works, { follow: 'none' })).toBeUndefined()
+  const route = { 'route/tg/1/': { server: 'home', follow: 'all' } }
+  expect(await targetOf(prompted, { ...works, ...route }, { follow: 'none' })).toEqual({ place: ann, follows: 'all' })
+})
+
+test('a run is not followed if a chat wrote its prompt, if its chat shows it anyway, or if the chat is gone', async () => {
+  expect(await targetOf(asking, { ...works, 'author/msg_1': 'tg:1' }, { follow: 'all' })).toBeUndefined()
+  const background = { ...asking, prompt: undefined, promptIDs: [] } as Reply
+  expect(await targetOf(background, { ...works, 'home/home/ses_1': '07' })).toBeUndefined()
+  expect(await targetOf(background, works)).toEqual({ place: ann, follows: 'asks' })
+  expect(await targetOf(asking, { 'session-chat/home/ses_1': { channel: 'old', chat: { id: '1' } } })).toBeUndefined()
+})
+
+test('a bridge that shows no requests follows none', async () => {
+  const router = { progress: { enabled: false } }
+  expect(await targetOf(asking, works, {}, router)).toBeUndefined()
+  expect(await targetOf(prompted, works, { follow: 'all' }, router)).toEqual({ place: ann, follows: 'all' })
+})
+
+test('it is looked for a target at the prompt and at each new ask, and once found, the rest is passed on in order', async () => {
+  const looked: string[] = []
+  const passed: string[] = []
+  const observer = followObserver(
+    async (reply) => {
+      looked.push(reply.asks.map(({ requestID }) => requestID).join() || 'prompt')
+      return looked.length < 3 ? undefined : observerOf(({ type }) => void passed.push(type))
+    },
+    (error) => {
+      throw error
+    },
+  )
+  const see = (reply: Reply, type = 'partChanged'): void => passOn(observer, { type, reply } as unknown as Observation)
+  const rest = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve))
+  see(emptyReply('ses_1'))
+  see(prompted)
+  await rest()
+  see(prompted)
+  await rest()
+  see(asking)
+  await rest()
+  const both = { ...asking, asks: [pending, { ...pending, requestID: 'que_2' }] } as unknown as Reply
+  see(both)
+  see(both, 'partAdded')
+  await rest()
+  see(prompted, 'replySettled')
+  await rest()
+  expect([looked, passed]).toEqual([
+    ['prompt', 'que_1', 'que_1,que_2'],
+    ['partAdded', 'replySettled'],
+  ])
+})

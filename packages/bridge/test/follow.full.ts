@@ -1,0 +1,229 @@
+import { type Client, connect } from '@reply/core'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type BridgeStage, startStage } from './stage.ts'
+
+const chats = Array.from({ length: 12 }, (_, index) => 801 + index)
+const home = -800
+
+const scripts: Scripts = {
+  hello: { steps: [[sayText('Hello to you.')]] },
+  ...Object.fromEntries(
+    chats.flatMap((chat) => [
+      [
+        `desk${chat}`,
+        {
+          steps: [
+            [sayText('Secret of the desk. '), callTool('bash', { command: `touch desk${chat}`, description: 'Touch' })],
+            [holdAnswer(`end${chat}`), sayText(`The desk is done, ${chat}.`)],
+          ],
+        },
+      ],
+      [`say${chat}`, { steps: [[sayText(`The desk says ${chat}.`)]] }],
+    ]),
+  ),
+}
+
+let stage: BridgeStage
+/** The program at the desk. */
+let desk: Client
+let chat = 800
+
+beforeAll(async () => {
+  stage = await startStage({
+    scripts,
+    people: {
+      ann: { ids: chats.map((id) => `tg:${id}`), may: ['prompt', 'approve'] },
+      bob: { ids: ['tg:2'], may: ['prompt'] },
+    },
+    chats: [
+      ...chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
+      { id: home, type: 'supergroup', title: 'Home' },
+    ],
+  })
+  desk = connect({ url: stage.server.url, directory: stage.server.directory })
+  await desk.ready
+})
+beforeEach(() => {
+  chat += 1
+  stage.errors.length = 0
+})
+afterEach(async () => await stage.stop())
+afterAll(async () => {
+  await desk.close()
+  await stage.close()
+})
+
+const answered = async (words: string, where = chat) =>
+  await stage.seen(where, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
+
+const asked = async (where = chat) =>
+  await stage.seen(where, (screen) =>
+    screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
+  )
+
+/** Presses the button until that counts: not before the platform has confirmed the message. */
+async function allow(where = chat, by = {}): Promise<void> {
+  const { messageId } = await asked(where)
+  const isOpen = async (): Promise<boolean> => {
+    const message = stage.telegram.screen(where).find((one) => one.messageId === messageId)
+    if (message?.buttons.length) await stage.telegram.press(where, messageId, 'Allow once', by).settled
+    return message?.buttons.length !== 0
+  }
+  await expect.poll(isOpen, { timeout: 30_000 }).toBe(false)
+}
+
+/** Lets the chat work with a session, and returns its id. */
+async function openSession(): Promise<string> {
+  stage.telegram.say(chat, 'Hi [scenario:hello]')
+  await answered('Hello to you.')
+  await stage.statusIs(chat, '✅')
+  stage.telegram.say(chat, '/current')
+  const { text } = await answered('Session:')
+  return /ses_\w+/.exec(text)?.[0] ?? ''
+}
+
+/** Lets the desk prompt a session, and resolves with its ask. */
+async function askAtDesk(sessionID: string | undefined, words = `Do it [scenario:desk${chat}]`) {
+  const stream = desk.prompt({ text: words, ...(sessionID !== undefined && { sessionID }) })
+  const asking = new Promise<Parameters<Client['answer']>[0]>((resolve) => {
+    const stop = desk.on('permissionAsked', ({ ask }) => {
+      stop()
+      resolve(ask)
+    })
+  })
+  return { stream, ask: await asking }
+}
+
+test('a request of a run that the desk began is shown in the chat, and answered there', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  const { stream } = await askAtDesk(sessionID)
+  const message = await asked()
+  expect(message.text).toMatch(/^❓ From the terminal, project: Allow this\? bash/)
+  await allow()
+  await answered('Allow once · Ann')
+  stage.model.release(`end${chat}`)
+  const { outcome } = await stream.result
+  expect(outcome).toBe('completed')
+  expect(stage.said(chat).join()).not.toContain('desk is done')
+  expect(stage.said(chat).join()).not.toContain('Secret of the desk')
+  expect(stage.errors).toEqual([])
+})
+
+test('a request that is answered at the desk is closed in the chat, and nothing notifies', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  const { stream, ask } = await askAtDesk(sessionID)
+  const { messageId } = await asked()
+  await desk.answer(ask, 'once')
+  await stage.seen(chat, (screen) => screen.find((one) => one.messageId === messageId && one.buttons.length === 0))
+  stage.model.release(`end${chat}`)
+  await stream.result
+  expect(stage.telegram.screen(chat).find((one) => one.messageId === messageId)?.isSilent).toBe(true)
+  expect(stage.said(chat).join()).not.toContain('waits for an answer')
+})
+
+test('a request that no one answers notifies once', async () => {
+  await stage.start({ router: { quietMs: 300 } })
+  const sessionID = await openSession()
+  const { stream, ask } = await askAtDesk(sessionID)
+  await asked()
+  const told = await answered('waits for an answer')
+  expect(told.isSilent).toBe(false)
+  await stage.stop()
+  await stage.start({ router: { quietMs: 0 } })
+  await desk.answer(ask, 'once')
+  stage.model.release(`end${chat}`)
+  await stream.result
+  await stage.seen(chat, (screen) => screen.every(({ buttons }) => buttons.length === 0))
+  expect(stage.said(chat).filter((text) => text.includes('waits for an answer'))).toHaveLength(1)
+})
+
+test('a request in a session of no chat reaches the home chat, and people without the right can’t allow it', async () => {
+  await stage.start({ server: { homeChat: `tg:${home}` } })
+  const { stream } = await askAtDesk(undefined)
+  const message = await asked(home)
+  await stage.telegram.press(home, message.messageId, 'Allow once', { from: { id: 2, name: 'Bob' } }).settled
+  expect((await asked(home)).messageId).toBe(message.messageId)
+  await allow(home, { from: { id: chat, name: 'Ann' } })
+  await answered('Allow once · Ann', home)
+  stage.model.release(`end${chat}`)
+  await stream.result
+  await stage.seen(home, (screen) => screen.every(({ buttons }) => buttons.length === 0))
+  expect(stage.errors).toEqual([])
+})
+
+test('a request is closed that was answered at the desk while no bridge ran, and one that still waits is answered by its old button', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  const { stream, ask } = await askAtDesk(sessionID)
+  const { messageId } = await asked()
+  await stage.stop()
+  await stage.start()
+  expect((await asked()).messageId).toBe(messageId)
+  await stage.stop()
+  await desk.answer(ask, 'once')
+  stage.model.release(`end${chat}`)
+  await stream.result
+  await stage.start()
+  await stage.seen(chat, (screen) => screen.find((one) => one.messageId === messageId && one.buttons.length === 0))
+  expect(stage.said(chat).filter((text) => text.includes('Allow this?'))).toHaveLength(1)
+  expect(stage.errors).toEqual([])
+})
+
+test('with /follow all the chat reads as a conversation, silently', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  stage.telegram.say(chat, '/follow all')
+  await answered('with what was asked')
+  await desk.prompt({ sessionID, text: `Speak [scenario:say${chat}]` }).result
+  const answer = await answered(`The desk says ${chat}.`)
+  expect(answer.isSilent).toBe(true)
+  const said = stage.said(chat)
+  const quote = said.findIndex((text) => text.includes(`Speak [scenario:say${chat}]`))
+  expect(said[quote]).toContain('From the terminal')
+  expect(said.findIndex((text) => text.includes(`The desk says ${chat}.`))).toBeGreaterThan(quote)
+  stage.telegram.say(chat, '/follow none')
+  await answered('shows nothing of runs')
+  await desk.prompt({ sessionID, text: 'Again [scenario:hello]' }).result
+  stage.telegram.say(chat, 'Hi [scenario:hello]')
+  await stage.statusIs(chat, '✅')
+  expect(stage.said(chat).join()).not.toContain('Again')
+})
+
+test('/new leaves the session to the desk', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  stage.telegram.say(chat, '/new')
+  await answered('starts a new session')
+  const { stream, ask } = await askAtDesk(sessionID)
+  await desk.answer(ask, 'once')
+  stage.model.release(`end${chat}`)
+  await stream.result
+  expect(stage.said(chat).join()).not.toContain('Allow this?')
+})
+
+test('/stop ends a run of the desk whose request the chat shows', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  const { stream } = await askAtDesk(sessionID)
+  await asked()
+  stage.telegram.say(chat, '/stop')
+  await answered('Stopped.')
+  expect((await stream.result).outcome).not.toBe('completed')
+  await stage.seen(chat, (screen) => screen.every(({ buttons }) => buttons.length === 0))
+})
+
+test('a session of the desk is listed and taken over', async () => {
+  await stage.start()
+  const done = await desk.prompt({ text: `Speak [scenario:say${chat}]`, title: `Desk work ${chat}` }).result
+  stage.telegram.say(chat, '/sessions')
+  await answered(`Desk work ${chat}`)
+  stage.telegram.say(chat, `/switch ${done.sessionID}`)
+  await answered('This chat now continues')
+  const { stream } = await askAtDesk(done.sessionID)
+  await allow()
+  stage.model.release(`end${chat}`)
+  await stream.result
+})

@@ -1,4 +1,5 @@
 import type { PermissionAsk, PermissionReply, QuestionAsk } from './ask.ts'
+import type { FileChange } from './file-change.ts'
 import type { Part, ReplyFailure } from './part.ts'
 import type { LostReason, Message, Model, SummaryStep, Todo } from './reply.ts'
 
@@ -33,6 +34,8 @@ export interface MessageHead extends Omit<Message, 'parts'> {
   readonly agent?: string | undefined
   /** The model that the message was sent to or written by. Absent if the server doesn't say. */
   readonly model?: Model | undefined
+  /** In a user message: the files that its run changed so far. Absent if the server doesn't say. */
+  readonly changes?: readonly FileChange[] | undefined
 }
 
 /** A session appeared or changed. Without a `parentID` it is a root. */

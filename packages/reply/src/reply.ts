@@ -1,4 +1,5 @@
 import type { Ask } from './ask.ts'
+import type { FileChange } from './file-change.ts'
 import type { Part, ReplyFailure, Tokens } from './part.ts'
 
 /**
@@ -73,6 +74,11 @@ export interface Reply {
   readonly messages: readonly Message[]
   /** Questions and permissions of this session and of every descendant, in order of arrival, closed ones included. */
   readonly asks: readonly Ask[]
+  /**
+   * The files that the server says the run changed, by the prompt that it counts them for. Absent if it says nothing:
+   * `changesOf` then reads the edits.
+   */
+  readonly changes?: Readonly<Record<string, readonly FileChange[]>> | undefined
   /** The sub-agents' replies, in order of arrival. */
   readonly children: readonly Child[]
   /** The session's checklist as last written, possibly by an earlier run. */

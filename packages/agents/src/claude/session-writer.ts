@@ -2,7 +2,7 @@ import type { LocalEnding, LocalRun } from '@reply/core/source'
 import { type ClaudeResponse, formAsk, toAsk } from './ask.ts'
 import type { Checklist } from './checklist.ts'
 import type { ClaudeEvent, ClaudeUsage, Input } from './decode/event.ts'
-import { todoChangeIn, toolInput, toolName } from './decode/tools.ts'
+import { editMetadata, todoChangeIn, toolInput, toolName } from './decode/tools.ts'
 
 /**
  * Writes the events of one Claude Code process to the runs of its session. Claude Code works in turns. Most answer a
@@ -352,7 +352,7 @@ export function createSessionWriter(
     if (!isLaunch) children.get(callID)?.run.end(isError ? { type: 'aborted' } : { type: 'completed' })
     const state = isError
       ? { status: 'error' as const, error: output, ...fields }
-      : { status: 'completed' as const, output, ...fields }
+      : { status: 'completed' as const, output, metadata: editMetadata(value), ...fields }
     run.write({ type: 'tool', callID, tool, state, files, raw })
     const change = isError ? undefined : todoChangeIn({ tool: name, input, text: output, value })
     if (change?.type === 'own') run.write({ type: 'todos', todos: change.todos })

@@ -1,5 +1,5 @@
 import { type Ask, answerOf, type Reply, totalUsage } from '@reply/core'
-import { changedFiles, counted, dollars, duration } from '@reply/core/show'
+import { changesOf, counted, dollars, duration } from '@reply/core/show'
 import { type NoticeFields, type NoticeKind, quotable } from '@reply/sink/channel'
 import { oneLine } from '@reply/sink/internal'
 import type { Execution } from '../state/execution.ts'
@@ -28,7 +28,7 @@ export function endTexts(
   const kind = status === 'error' ? 'failure' : 'final'
   const from = reply?.startedAt ?? startedAt
   const until = reply?.settledAt ?? finishedAt
-  const files = reply ? changedFiles(reply).size : 0
+  const files = reply ? changesOf(reply).length : 0
   const cost = reply ? totalUsage(reply).cost : 0
   const facts = [
     until === undefined ? undefined : duration(until - from),

@@ -1,9 +1,11 @@
 import { replyOfRead } from '../drive/connection/newest-run.ts'
 import type { Drive } from '../drive/drive.ts'
 import type { Sessions } from '../drive/runs/sessions.ts'
-import { ReplyError } from '../error.ts'
+import { ReplyError, undefinedIfGone } from '../error.ts'
+import type { FileChange } from '../file-change.ts'
 import type { Model, Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
+import { changesOf, changesOfMessages, mergedChanges } from '../show/changes.ts'
 import type {
   AgentInfo,
   CommandInfo,
@@ -13,6 +15,7 @@ import type {
   SessionInfo,
   SessionQuery,
 } from '../source/port.ts'
+import { maxSessionDepth } from '../track/state.ts'
 
 /** Reads and changes outside of a run. */
 export interface Queries {
@@ -23,6 +26,13 @@ export interface Queries {
    * session. Rejects with `gone` if the server doesn't know the session, and with `invalid` for a sub-agent's.
    */
   reply(sessionID: string): Promise<Reply | undefined>
+  /**
+   * Returns the files that a session changed, in the order of their first change: for each run what the server reports, or
+   * else what its edits and those of its sub-agents tell. Only of the last runs if the source keeps no more. Empty if
+   * nothing changed, and if the server shows no state of sessions and no run was received here. Rejects with `gone` if the
+   * server doesn't know the session.
+   */
+  diff(sessionID: string): Promise<readonly FileChange[]>
   /**
    * Lists root sessions, newest first, of one directory or of all. With `since` (ms since the epoch, server clock),
    * only those that changed at that time or later.
@@ -78,6 +88,7 @@ export function createQueries(
   const { engine, source, info, reader } = drive
   return {
     reply,
+    diff,
     sessions,
     models: async (requested) => await source.models(await spelledOrDefault(requested)),
     agents: async (requested) =>
@@ -130,6 +141,14 @@ export function createQueries(
     return known && (!found || isSameRun(known, found)) ? known : found
   }
 
+  /** Resolves with the changes of a session: those of its newest run if the server shows no state of sessions. */
+  async function diff(sessionID: string): Promise<readonly FileChange[]> {
+    await whenUsable()
+    if (info.current().canRead) return await sessionChanges(source, engine.placeOf(sessionID))
+    const known = engine.newestReply(sessionID)
+    return known ? changesOf(known) : []
+  }
+
   /**
    * Lists root sessions that changed at `since` or later, the newest first, of one directory or of all. One without a
    * time counts as changed, and comes last.
@@ -177,6 +196,31 @@ export function createQueries(
   function throwUnsupported(call: OptionalCall): never {
     throw new ReplyError('unsupported', `${source.name} has no "${call}": its agent or version doesn't offer it.`)
   }
+}
+
+/**
+ * Resolves with what all messages of a session and of its sub-agents changed, without those that a revert hides. Reads
+ * the sub-agents only if the server does not report what the session's runs changed, because that includes their files.
+ */
+async function sessionChanges(
+  source: Drive['source'],
+  place: SessionRef,
+  depth = 1,
+  reading = source.startReading(),
+): Promise<readonly FileChange[]> {
+  const { info, messages, children } = await reading.session(place, { since: 0, messageIDs: [] })
+  const directory = info.directory ?? place.directory
+  const hiddenFrom = messages.findIndex(({ head }) => head.id === info.revertedTo)
+  const own = changesOfMessages(hiddenFrom === -1 ? messages : messages.slice(0, hiddenFrom), directory)
+  if (depth >= maxSessionDepth || messages.some(({ head }) => (head.changes ?? []).length > 0)) return own
+  const all = [...own]
+  for (const { sessionID, directory: ofChild = directory } of children) {
+    const changes = await sessionChanges(source, { sessionID, directory: ofChild }, depth + 1, reading).catch(
+      undefinedIfGone,
+    )
+    all.push(...(changes ?? []))
+  }
+  return mergedChanges(all, directory)
 }
 
 type OptionalCall = 'agents' | 'commands' | 'savedRules' | 'removeRule' | 'fork' | 'revert' | 'unrevert' | 'compact'

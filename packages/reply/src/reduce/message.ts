@@ -17,7 +17,7 @@ import { usagesBefore } from './usage.ts'
  */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
   const named = withAgentAndModel(reply, head)
-  if (head.role === 'user') return withPromptID(named, head.id)
+  if (head.role === 'user') return withFileChanges(withPromptID(named, head.id), head)
   if (head.summary) {
     const step = summaryStepOf(head)
     return step ? applySummary(named, step, changes) : named
@@ -63,6 +63,12 @@ function withPromptID(reply: Reply, id: string): Reply {
   return reply.promptIDs.includes(id) ? reply : withFields(reply, { promptIDs: [...reply.promptIDs, id] })
 }
 
+/** Replaces what the server says that the run of a prompt changed. Keeps it if the message doesn't say. */
+function withFileChanges(reply: Reply, { id, changes }: MessageHead): Reply {
+  if (changes === undefined || same(changes, reply.changes?.[id] ?? [])) return reply
+  return withFields(reply, { changes: { ...reply.changes, [id]: changes } })
+}
+
 /**
  * Inserts a message by creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps are
  * sequential, so one in progress after all others have ended is the last, even if the server's clock was set back. So
@@ -82,7 +88,9 @@ function insertMessage(messages: readonly Message[], message: Message): readonly
  */
 export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
   if (reply.promptIDs.includes(messageID)) {
-    return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })
+    const { [messageID]: _, ...changes } = reply.changes ?? {}
+    const promptIDs = reply.promptIDs.filter((id) => id !== messageID)
+    return withFields(reply, { promptIDs, ...(reply.changes && { changes }) })
   }
   const messageIndex = messageIndexOf(reply.messages, messageID)
   const message = reply.messages[messageIndex]

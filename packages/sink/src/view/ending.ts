@@ -1,5 +1,5 @@
 import { type Reply, totalUsage } from '@reply/core'
-import { amount, changedFiles, contextPercent, endingOf } from '@reply/core/show'
+import { amount, changesOf, contextPercent, endingOf } from '@reply/core/show'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
@@ -98,5 +98,5 @@ function asSentence(reason: string): string {
 
 /** Returns how many files a reply and its sub-agents changed, and their cost. 0 where that is not known. */
 function factsOf(reply: Reply): { readonly files: number; readonly cost: number } {
-  return { files: changedFiles(reply).size, cost: totalUsage(reply).cost }
+  return { files: changesOf(reply).length, cost: totalUsage(reply).cost }
 }

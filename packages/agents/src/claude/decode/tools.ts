@@ -23,6 +23,16 @@ const names: Readonly<Record<string, string>> = {
   Task: 'task',
 }
 
+const edited = z.object({ structuredPatch: z.array(z.unknown()), type: z.string().optional() })
+
+/**
+ * Returns what the own result of an edit or a new file tells of the lines: the hunks, and whether it made the file. Undefined
+ * for the result of other tools.
+ */
+export function editMetadata(value: unknown): Input | undefined {
+  return edited.safeParse(value).data
+}
+
 const fields: Readonly<Record<string, string>> = {
   file_path: 'filePath',
   old_string: 'oldString',

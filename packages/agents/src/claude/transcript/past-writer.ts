@@ -1,7 +1,7 @@
 import type { LocalHistory, LocalRun } from '@reply/core/source'
 import type { Checklist } from '../checklist.ts'
 import type { ClaudeEvent, Input } from '../decode/event.ts'
-import { todoChangeIn, toolInput, toolName } from '../decode/tools.ts'
+import { editMetadata, todoChangeIn, toolInput, toolName } from '../decode/tools.ts'
 import type { TranscriptLine } from '../decode/transcript-line.ts'
 
 /** The transcript of a sub-agent. */
@@ -105,7 +105,7 @@ export function createPastWriter(
     const fields = { input: toolInput(tool, call.input), ...linkTo(children.get(callID)) }
     const state = isError
       ? { status: 'error' as const, error: text, ...fields }
-      : { status: 'completed' as const, output: text, ...fields }
+      : { status: 'completed' as const, output: text, metadata: editMetadata(value), ...fields }
     to.write({ type: 'tool', callID, tool: toolName(tool), state, files, raw })
     const change = isError ? undefined : todoChangeIn({ tool, input: fields.input, text, value })
     if (change?.type === 'own') to.write({ type: 'todos', todos: change.todos })

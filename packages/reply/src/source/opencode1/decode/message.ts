@@ -1,6 +1,8 @@
 import type * as z from 'zod/mini'
 import type { MessageHead, SessionEvent } from '../../../event.ts'
+import { fieldsOf } from '../../../fields.ts'
 import type { ReplyFailure, Tokens } from '../../../part.ts'
+import { changeOfFields } from '../../../show/changes.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import type { failureSchema, headSchema, sessionSchema } from './schema.ts'
 
@@ -23,8 +25,19 @@ export function toHead(wire: z.infer<typeof headSchema>): MessageHead {
     output: wire.structured,
     agent: wire.agent ?? wire.mode,
     model: toModel(wire),
+    changes: wire.role === 'user' ? toChanges(wire.summary) : undefined,
     raw: wire,
   }
+}
+
+/**
+ * Converts the `diffs` in the summary of a user message: what its run changed, as the server's snapshots show it. Servers up
+ * to 1.2 send both texts of each file, and later ones a patch. Empty in a folder without Git, and for a run that changed
+ * nothing. Undefined without the list.
+ */
+function toChanges(summary: unknown): MessageHead['changes'] {
+  const diffs = fieldsOf(summary)?.diffs
+  return Array.isArray(diffs) ? diffs.flatMap(changeOfFields) : undefined
 }
 
 /** Converts a count of tokens. Absent numbers become 0. */

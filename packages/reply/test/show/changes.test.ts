@@ -1,5 +1,5 @@
 import { emptyReply, type Part, type Reply } from '@reply/core'
-import { changedFiles } from '@reply/core/show'
+import { changesOf } from '@reply/core/show'
 import { expect, test } from 'vitest'
 import { message, run, running, tool } from '../make.ts'
 
@@ -12,7 +12,10 @@ function replyOf(...calls: readonly Parameters<typeof tool>[1][]): Reply {
   return run([...running, ...events]).reply
 }
 
-const listOf = (reply: Reply): readonly string[] => [...changedFiles(reply)].toSorted()
+const listOf = (reply: Reply): readonly string[] =>
+  changesOf(reply)
+    .map(({ path }) => path)
+    .toSorted()
 
 test.each<[string, Parameters<typeof tool>[1], readonly string[]]>([
   ['an edit of OpenCode', { tool: 'edit', input: { filePath: '/shop/a.ts' } }, ['/shop/a.ts']],
@@ -52,14 +55,14 @@ test('a file that is edited twice, and by a sub-agent, counts once', () => {
   expect(listOf({ ...reply, children })).toEqual(['a.ts', 'b.ts', 'c.ts'])
 })
 
-test('what the server reports for the steps counts in place of the calls', () => {
+test('the files that the server reports for the steps count beside those of the calls', () => {
   const reply = replyOf({ tool: 'edit', input: { filePath: 'a.ts' } })
   const patch: Part = {
     ...{ id: 'p', messageID: 'm2', raw: undefined, status: 'sealed', type: 'patch', hash: 'abc' },
     files: ['/shop/a.ts', '/shop/made-by-a-command.ts'],
   }
   const messages = reply.messages.map((one, index) => (index === 0 ? { ...one, parts: [...one.parts, patch] } : one))
-  expect(listOf({ ...reply, messages })).toEqual(['/shop/a.ts', '/shop/made-by-a-command.ts'])
+  expect(listOf({ ...reply, messages, directory: '/shop' })).toEqual(['a.ts', 'made-by-a-command.ts'])
 })
 
 test('a reply without calls changes none', () => {

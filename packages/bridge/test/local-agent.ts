@@ -1,8 +1,15 @@
 import { type Client, type Clock, systemClock } from '@reply/core'
 import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/source'
 
-/** An agent in this process that does with each prompt what the test says. */
-export function localAgent(act: (run: LocalRun, text: string) => void, clock: Clock = systemClock) {
+/**
+ * An agent in this process that does with each prompt what the test says. `takesPromptsWhileBusy`: a prompt joins the running
+ * reply, and the test then ends the run before it.
+ */
+export function localAgent(
+  act: (run: LocalRun, text: string) => void,
+  clock: Clock = systemClock,
+  takesPromptsWhileBusy = false,
+) {
   const heard: string[] = []
   let sessions = 0
   return { heard, connectTo }
@@ -11,6 +18,7 @@ export function localAgent(act: (run: LocalRun, text: string) => void, clock: Cl
   function connectTo(): Client {
     const { source } = createLocalAgent({
       ...{ name: 'an agent in the test', clock },
+      capabilities: () => ({ takesPromptsWhileBusy }),
       create: ({ directory }) => ({ sessionID: `ses_${++sessions}`, directory }),
       prompt: async (run, { text = '' }) => {
         heard.push(text)

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -57,7 +58,7 @@ beforeEach(async () => {
     ],
   })
   agent = localAgent(act)
-  chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: agent.connectTo })
+  chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: () => agent.connectTo() })
 })
 afterEach(async () => {
   await chats.close()
@@ -323,16 +324,34 @@ describe('while it waits, a voice note', () => {
     expect(said().filter((text) => text.includes('Understood'))).toHaveLength(1)
   })
 
-  test('joins the running turn once it is transcribed, if messages steer', async () => {
+  test('and the messages behind it join the running turn in their order, if messages steer', async () => {
+    let current: LocalRun | undefined
+    agent = localAgent(
+      (run) => {
+        const before = current
+        current = run
+        setImmediate(() => before?.end({ type: 'completed' }))
+      },
+      systemClock,
+      true,
+    )
     await start({ router: { busy: 'steer' } })
-    const done = await busy()
+    telegram.say(ann, 'wait')
+    await expect.poll(() => current).toBeDefined()
     speak('slow words')
     await whenBegun()
+    speak('slow too')
+    telegram.say(ann, 'typed')
+    speak('and spoken')
+    telegram.say(ann, '/queue')
+    await says('4. voice')
     expect(agent.heard).toEqual(['wait'])
     release()
-    await says('slow words')
-    done()
-    await expect.poll(() => agent.heard).toEqual(['wait', 'slow words'])
+    await expect.poll(() => agent.heard).toEqual(['wait', 'slow words', 'slow too', 'typed', 'and spoken'])
+    if (current) answer(current, 'All of it.')
+    await says('All of it.')
+    const quoted = said().flatMap((text) => /(?<=Understood:\s*>? ?)(?:\w+ \w+)/.exec(text) ?? [])
+    expect(quoted).toEqual(['slow words', 'slow too', 'and spoken'])
   })
 
   test('interrupts only once it is understood, if messages interrupt', async () => {

@@ -298,36 +298,62 @@ export function createIntake(options: {
     if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering)))
       await postQueuePosition(entry)
     if (hasNote) return actOncePrepared(entry, busy)
+    if (entry.albumID === undefined && isSteering && running.length > 0) {
+      // It waits behind others, which may steer as soon as they are transcribed.
+      actOncePrepared(entry, busy)
+      return await postQueuePosition(entry)
+    }
     if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
     if (entry.albumID === undefined) runner.startQueue(entry)
     else scheduleAlbum(entry, isSteering)
   }
 
   /**
-   * Starts the queue of a prompt with a voice note, which waits until the note is transcribed. If the prompt is still queued then,
-   * steers or interrupts the running ones as `busy` says, with the rights that its authors have by then. One of an album does not
-   * steer.
+   * Starts the queue of a prompt that waits until voice notes are transcribed: its own, or those before it. If it is still queued
+   * then, steers or interrupts the running ones as `busy` says, with the rights that its authors have by then.
    */
   function actOncePrepared(entry: QueuedPrompt, busy: Busy): void {
     runner.startQueue(entry)
     if (busy === 'queue') return
     const act = async (): Promise<void> => {
-      await runner.prepare(entry)
-      await runner.changeQueue(entry, async () => {
-        const id = runner.queueIDOf(entry)
-        const prompt = (await runner.queuedPrompts(entry)).find((one) => runner.queueIDOf(one) === id)
-        if (!prompt || isUnprepared(prompt)) return
-        const running = runs.active(prompt)
-        if (busy === 'interrupt') {
-          if (running.every((run) => mayActOn(run, prompt, people))) interrupt(running, prompt.actor)
-          return
-        }
-        const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(prompt), id }
-        const isAllowed = prompt.albumID === undefined && running.every((run) => maySteer(run, prompt, people))
-        if (isAllowed && (await runner.canSteer(prompt))) await runner.beginNow(prompt, [removal])
-      })
+      await prepareUpTo(entry)
+      const actNow = busy === 'steer' ? steerWaiting : interruptFor
+      await runner.changeQueue(entry, async () => await actNow(entry))
     }
     void state.withRetries(act).catch((error: unknown) => isTakenOver(error) || onError(toError(error)))
+  }
+
+  /** Prepares the prompts of a queue up to this one, oldest first, so that their quotations have the order of the notes. */
+  async function prepareUpTo(entry: QueuedPrompt): Promise<void> {
+    const id = runner.queueIDOf(entry)
+    const waiting = await runner.queuedPrompts(entry)
+    const until = waiting.findIndex((one) => runner.queueIDOf(one) === id)
+    for (const one of waiting.slice(0, until + 1)) if (isUnprepared(one)) await runner.prepare(one)
+  }
+
+  /**
+   * Passes the queued prompts of a place on to its running turn, oldest first. Ends at one that must not steer, has a voice note
+   * that is not transcribed, or is of an album.
+   */
+  async function steerWaiting(place: ChatPlace): Promise<void> {
+    for (;;) {
+      const [prompt] = await runner.queuedPrompts(place)
+      if (!prompt || prompt.albumID !== undefined || isUnprepared(prompt) || busyPolicyOf(prompt) !== 'steer') return
+      const isAllowed = runs.active(prompt).every((run) => maySteer(run, prompt, people))
+      if (!isAllowed || !(await runner.canSteer(prompt))) return
+      await runner.beginNow(prompt, [
+        { type: 'dequeue', queue: runner.queueNameOf(prompt), id: runner.queueIDOf(prompt) },
+      ])
+    }
+  }
+
+  /** Interrupts the running ones for a queued prompt, if its author may. Does nothing if it has left the queue or is not transcribed. */
+  async function interruptFor(entry: QueuedPrompt): Promise<void> {
+    const id = runner.queueIDOf(entry)
+    const prompt = (await runner.queuedPrompts(entry)).find((one) => runner.queueIDOf(one) === id)
+    if (!prompt || isUnprepared(prompt)) return
+    const running = runs.active(prompt)
+    if (running.every((run) => mayActOn(run, prompt, people))) interrupt(running, prompt.actor)
   }
 
   /** Returns what a message does while the agent works there. `queue` if the config has no entry for the place. */

@@ -46,7 +46,7 @@ export interface Runner {
    * if its place has no server, and does nothing if it was removed meanwhile.
    */
   beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void>
-  /** Whether a run of the prompt's session was in progress when the prompt was sent and still is, and no other prompt waits. */
+  /** Whether a run of the prompt's session was in progress when the prompt was sent and still is, and no prompt waits before it. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
   /** Returns the queued prompts of a place, oldest first. */
   queuedPrompts(place: ChatPlace): Promise<readonly QueuedPrompt[]>
@@ -220,7 +220,7 @@ export function createRunner(services: BridgeServices): Runner {
 
   /**
    * Whether a prompt can steer a run of its session now. False if it was surely sent before the run started, and if other
-   * prompts are queued, because it would overtake them.
+   * prompts are queued before it, because it would overtake them.
    */
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const placeRoute = await routes.routeOf(prompt)
@@ -230,7 +230,9 @@ export function createRunner(services: BridgeServices): Runner {
       const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
       return isOpen && !isSurelyOlder(prompt, ageMs(), clock.wall())
     })
-    return isRunning && (await state.queue(queueNameOf(prompt))).every(({ id }) => id === queueIDOf(prompt))
+    if (!isRunning) return false
+    const [head] = await state.queue(queueNameOf(prompt))
+    return head === undefined || head.id === queueIDOf(prompt)
   }
 
   /**

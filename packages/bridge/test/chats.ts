@@ -35,6 +35,8 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly transcribe?: object
   /** Added to the server's entry in the config. */
   readonly server?: object
+  /** The server's name in the config. Default: home. */
+  readonly serverName?: string
   /** Default: Ann may do all, Bob may prompt. */
   readonly people?: object
   /** More channels of the config, by their names, each with the package of its type. */
@@ -86,7 +88,7 @@ export async function startChats(options: {
     } = given
     bridge = createBridge({
       config: parseConfig({
-        servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true, ...given.server } },
+        servers: { [given.serverName ?? 'home']: { url: 'http://127.0.0.1:1', trustPrompt: true, ...given.server } },
         channels: Object.fromEntries([...platforms, ...named(more)].map(({ name, entry }) => [name, entry])),
         people,
         router: { messagesPerMinute: 1000, ...router },

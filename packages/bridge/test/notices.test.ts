@@ -4,6 +4,7 @@ import { createHandClock } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
+import type { StartChats } from './chats.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 import { createPhone, type Phone } from './phone.ts'
@@ -38,7 +39,7 @@ async function opened(
     if (text.startsWith('hold')) return void runs.set(text, run)
     answer(run, `You said: ${text}.`)
   }, options)
-  return { ...open, restart: async () => await open.chats.start(options) }
+  return { ...open, restart: async (more: StartChats = {}) => await open.chats.start({ ...options, ...more }) }
 }
 
 /** Lets the time pass. */
@@ -379,6 +380,32 @@ test('a notice that waits at a stop is sent by the next process, once', async ()
   await stage.passes(() => results().length > 0)
   expect(results()).toEqual([sent])
   expect(phone.calls).toBe(2)
+})
+
+test('a notice behind a limit of a month is given up after an hour', async () => {
+  const phone = createPhone()
+  const stage = await opened(phone)
+  phone.faults.push(new PortError('rate-limited', 'slow down', { retryAfterMs: 30 * 86_400_000 }))
+  answer(await longRun(stage), 'Done.')
+  await stage.passes(() => phone.calls > 0)
+  for (let minute = 0; minute < 61; minute++) await wait(60_000)
+  expect(results()).toEqual([{ ...sent, result: 'expired' }])
+  expect(phone.calls).toBe(1)
+})
+
+test('a run whose server leaves the config rings once, as failed', async () => {
+  const phone = createPhone()
+  const stage = await opened(phone)
+  await longRun(stage)
+  await stage.stop()
+  await stage.restart({ serverName: 'other' })
+  await stage.passes(() => results().length > 0)
+  expect(results()).toEqual([{ ...sent, kind: 'failure' }])
+  expect(phone.rang).toMatchObject([{ kind: 'failure', title: 'Failed' }])
+  await stage.stop()
+  await stage.restart()
+  await wait(100_000)
+  expect(phone.calls).toBe(1)
 })
 
 test.each([

@@ -21,11 +21,11 @@ import { createOutbox, type NoticeTarget } from './outbox.ts'
  */
 export interface Notices {
   /**
-   * Returns the writes that store the notices of a run that just ended, for the same commit. Call `send` after it. Empty if its
-   * author is there. Retries while the store fails, and rejects when the bridge stops meanwhile: the next process then ends the
-   * run.
+   * Returns the writes that store the notices of the end of a run, for the same commit. Call `send` after it. Empty if `before` had
+   * ended already, steered another run or was started by no person, and if its author is there. Retries while the store fails, and
+   * rejects when the bridge stops meanwhile: the next process then ends the run.
    */
-  writesAtEnd(execution: Execution, reply: Reply | undefined): Promise<readonly Write[]>
+  writesAtEnd(before: Execution, ended: Execution, reply: Reply | undefined): Promise<readonly Write[]>
   /** Returns an observer that stores and sends the notices of a run's asks. */
   observerFor(execution: () => Execution): ReplyObserver
   /** Begins to send what is stored. Call it at the start, too. */
@@ -68,16 +68,18 @@ export function createNotices(options: {
   }
 
   /** Returns one write for each channel that tells the author of the run. */
-  async function writesAtEnd(...[execution, reply]: Parameters<Notices['writesAtEnd']>): Promise<readonly Write[]> {
+  async function writesAtEnd(...[before, ended, reply]: Parameters<Notices['writesAtEnd']>): Promise<readonly Write[]> {
+    const isEnd = before.status === 'running' && ended.status !== 'running'
+    if (!isEnd || ended.isSteer || ended.startedBy !== undefined) return []
     try {
-      const notified = people.notifiedOfEnd(execution.prompt)
+      const notified = people.notifiedOfEnd(ended.prompt)
       if (!notified || targets.size === 0) return []
-      const kind: NoticeKind = execution.status === 'error' ? 'failure' : 'final'
+      const kind: NoticeKind = ended.status === 'error' ? 'failure' : 'final'
       const writes: Write[] = []
       for (const to of notified.person.notify ?? []) {
         const target = targets.get(to)
         if (!target || !isOn(target, kind) || (await waitMs(notified, target)) > 0) continue
-        writes.push(outbox.write(noticeOf(to, notified, execution, endTexts(execution, reply, target.fields.content))))
+        writes.push(outbox.write(noticeOf(to, notified, ended, endTexts(ended, reply, target.fields.content))))
       }
       return writes
     } catch (error) {

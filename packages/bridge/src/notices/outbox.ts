@@ -112,7 +112,8 @@ export function createOutbox({
     for (;;) {
       if (notice.doubtful >= mostDoubtful) return await end(key, notice, 'unconfirmed')
       if (!target) return await end(key, notice, 'refused', 'the config has no such channel any more')
-      await pause(clock, Math.max(0, target.pausedUntil - clock.now()), stopping.signal)
+      // A limit may last longer than the notice is worth.
+      await pause(clock, Math.max(0, Math.min(target.pausedUntil - clock.now(), leftMs(notice))), stopping.signal)
       if (stopping.signal.aborted) return
       if (clock.now() - notice.at >= noticeMs) return await end(key, notice, 'expired')
       const begun = await replace(key, stored, { ...notice, isBegun: true })

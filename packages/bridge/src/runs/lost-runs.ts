@@ -124,25 +124,31 @@ export async function closeFollowed(
 }
 
 /**
- * Ends an execution that can no longer be followed, for example because its server left the config. Closes its messages with
- * the execution's reason, or posts the reason if there are none. Stores and reports a failed delivery if the chat does not show
- * that. If the channel no longer exists, only stores the end and reports the reason. Resolves with false if this process stops
- * first. The next one then does this.
+ * Ends an execution as failed that can no longer be followed, for example because its server left the config. Closes its messages
+ * with the reason, or posts the reason if there are none. Stores and sends the notices of its end. Stores and reports a failed
+ * delivery if the chat does not show the reason. If the channel no longer exists, only stores the end, with its notices, and reports
+ * the reason. Resolves with false if this process stops first. The next one then does this.
  */
 export async function endUnfollowed(
   services: BridgeServices,
-  execution: Execution,
+  before: Execution,
+  reason: string,
   isStopped: () => boolean,
 ): Promise<boolean> {
-  const { state, registry, channels, failed, onError } = services
-  const { prompt, server, reason = '' } = execution
-  /** Commits with retries: nothing in this process ends the execution again. */
-  const commit = async (writes: readonly Write[]): Promise<boolean> =>
-    await state.withRetries(() => state.commit(writes))
+  const { state, registry, channels, failed, notices, clock, onError } = services
+  const execution = { ...before, status: 'error', reason, finishedAt: clock.now() } as const
+  const { prompt, server } = execution
   const over = { ...execution, phase: 'done' } as const
   const done = [registry.writeExecution(over), ...(await registry.writesAtEnd(over))]
+  /** Commits the end with its notices, and sends those. With retries: nothing in this process ends the execution again. */
+  const commitEnd = async (writes: readonly Write[]): Promise<boolean> => {
+    const told = await notices.writesAtEnd(before, execution, undefined)
+    const isStored = await state.withRetries(() => state.commit([...writes, ...told]))
+    if (told.length > 0) void notices.send()
+    return isStored
+  }
   if (!channels.has(prompt.channel)) {
-    await commit(done)
+    await commitEnd(done)
     onError(new BridgeError('channel', `${execution.id}: ${reason}`))
     return true
   }
@@ -152,9 +158,9 @@ export async function endUnfollowed(
   const missing = closed
     ? failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }])
     : []
-  if (closed && missing.length === 0) return await commit(done)
+  if (closed && missing.length === 0) return await commitEnd(done)
   const pending = missing[0] ?? failed.pendingFor(execution, texts.failed(plain(reason)))
-  await commit([registry.writeExecution({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
+  await commitEnd([registry.writeExecution({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
   if (closed) failed.reportAll([pending])
   else await failed.replyPending(pending, prompt.messageRef, done)
   return true

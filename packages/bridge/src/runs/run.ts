@@ -451,10 +451,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     more: Parameters<typeof state.commit>[0] = [],
   ): Promise<void> {
     const ended = { ...execution, ...change }
-    const isEnd = execution.status === 'running' && ended.status !== 'running'
-    const isOwn = !ended.isSteer && !isShownElsewhere
     // Until then the run counts as running: a bridge that stops meanwhile stores it as it is here.
-    const told = isEnd && isOwn ? await notices.writesAtEnd(ended, stream?.reply) : []
+    const told = isShownElsewhere ? [] : await notices.writesAtEnd(execution, ended, stream?.reply)
     const before = execution
     execution = { ...execution, ...change }
     const writes = [registry.writeExecution(execution), ...more, ...told]

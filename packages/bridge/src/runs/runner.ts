@@ -527,6 +527,7 @@ export function createRunner(services: BridgeServices): Runner {
    * closes its messages, so that they don't show it as working. Resolves with the execution, which is over.
    */
   async function putAside(execution: Execution): Promise<Execution> {
+    const { notices } = services
     const { prompt, server, phase, startedBy, finishedAt = clock.now() } = execution
     // A planned prompt was surely not posted. Any other may have run.
     const isAnswered = phase === 'delivering' && execution.finishedAt !== undefined
@@ -539,14 +540,16 @@ export function createRunner(services: BridgeServices): Runner {
         await closeShown(services, over, sinksFor(services, over, { server }))
     }
     const row = { key: keyOf(execution), value: JSON.stringify(execution), tries: execution.tries ?? 1 }
+    const notified = await notices.writesAtEnd(execution, over, undefined)
     await tries.putAside(row.key, [row], {
       execution,
       text,
-      removal: [registry.writeExecution(over)],
+      removal: [registry.writeExecution(over), ...notified],
       done: [registry.writeExecution(done), ...(await registry.writesAtEnd(done))],
       // Last, because that may end the process, too.
       onTold: () => void close().catch(onError),
     })
+    if (notified.length > 0) void notices.send()
     if (startedBy !== undefined) unprompted.ignoreRun(execution)
     return over
   }
@@ -578,9 +581,8 @@ export function createRunner(services: BridgeServices): Runner {
     const client = servers.get(server)
     if (!client || !channels.has(prompt.channel)) {
       const reason = client ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
-      const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
       ending.add(execution)
-      const ended = endUnfollowed(services, over, () => isStopped)
+      const ended = endUnfollowed(services, execution, reason, () => isStopped)
         .then((isEnded) => void (isEnded && ending.delete(execution)))
         .catch(onError)
       // Not waited for: the platform may be unreachable.

@@ -387,10 +387,9 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
    * Ends an unprompted run whose end is unknown because another reply followed. Does not wait for it, and reports errors.
    */
   function endLost(execution: Execution): void {
-    const over = { ...execution, status: 'error', reason: texts.lostWake, finishedAt: clock.now() } as const
     lost.add(execution)
     // Not awaited: the platform may be unreachable.
-    void endUnfollowed(services, over, () => isStopped)
+    void endUnfollowed(services, execution, texts.lostWake, () => isStopped)
       .then((isEnded) => isEnded && lost.delete(execution))
       .catch(onError)
   }

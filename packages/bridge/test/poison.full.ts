@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@reply/core'
+import { type FakeNtfy, startNtfy } from '@reply/testing/ntfy'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { forgetRow, listFailed } from '../src/failed/list-failed.ts'
@@ -12,12 +13,16 @@ const root = mkdtempSync(join(tmpdir(), 'reply-poison-'))
 let script = ''
 let path = ''
 let telegram: FakeTelegram
+let ntfy: FakeNtfy
 
 beforeAll(async () => {
   script = await bundleFixture('poison', root)
 })
 afterAll(() => rmSync(root, { recursive: true }))
-beforeEach(async () => await startChats())
+beforeEach(async () => {
+  ntfy = await startNtfy()
+  await startChats()
+})
 
 /** Starts Telegram, whose clock may be another one than the bridge's, and writes a config for it. */
 async function startChats(aheadMs = 0, router: object = {}): Promise<void> {
@@ -31,9 +36,12 @@ async function startChats(aheadMs = 0, router: object = {}): Promise<void> {
     path,
     JSON.stringify({
       servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true } },
-      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
+      channels: {
+        tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' },
+        phone: { type: 'ntfy', server: ntfy.url, topic: { env: 'TOPIC' }, on: ['failure'], awayMs: 0 },
+      },
       people: {
-        ann: { ids: ['tg:1'], may: ['prompt', 'approve'] },
+        ann: { ids: ['tg:1'], may: ['prompt', 'approve'], notify: ['phone'] },
         bob: { ids: ['tg:2'], may: ['prompt', 'approve'] },
       },
       router,
@@ -41,7 +49,7 @@ async function startChats(aheadMs = 0, router: object = {}): Promise<void> {
   )
 }
 
-afterEach(async () => await telegram.close())
+afterEach(async () => void (await Promise.all([telegram.close(), ntfy.close()])))
 
 const start = (...args: readonly string[]): Running => run(script, path, ...args)
 const said = (chat: number): readonly string[] =>
@@ -124,6 +132,7 @@ test('a run that kills the process where it is found again is put aside, and the
   const fourth = start('release')
   await saying(1, 'Done: after it')
   expect(told(1, texts.poisonRun)).toBe(1)
+  await expect.poll(() => ntfy.screen('ann-9Wk3hQxTz7').map(({ title }) => title)).toEqual(['Failed'])
   // Its agent was a part of the process that was killed.
   await expect.poll(() => said(2).join(), { timeout: 30_000 }).toMatch(/deleted|Run it again/)
   expect(said(2).join()).not.toContain('put aside')

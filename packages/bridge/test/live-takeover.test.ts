@@ -51,6 +51,8 @@ afterEach(async () => {
   await telegram.close()
   await server.close()
   rmSync(folder, { recursive: true })
+  // The next process counts the calls of the one before.
+  expect(telegram.calls.filter(({ status }) => status === 429)).toEqual([])
   expect(errors).toEqual([])
 })
 

@@ -236,6 +236,7 @@ async function problemsOf(seed: number): Promise<readonly string[]> {
         `screen ${index} is lost: ${words.join(' ')} → ${after.map((later) => later.join(' ')).join(' → ')}`,
       )
   }
+  if (heirs.fake.calls.some(({ result }) => result === 'rate-limited')) problems.push('a call was rate-limited')
   if (seen.at(-1)?.join(' ') !== whole.join(' '))
     problems.push(`it ends as ${seen.at(-1)?.join(' ')} instead of ${whole.join(' ')}`)
   return problems.map((problem) => `seed ${seed}: ${problem}`)

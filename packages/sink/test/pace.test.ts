@@ -239,3 +239,71 @@ describe('kinds of calls that the platform counts apart', () => {
     expect(pace.pausedUntil()).toBe(beginning + 3000)
   })
 })
+
+describe('the calls of another process', () => {
+  /** The same chat in another process, `laterMs` later. */
+  const heir = async (of: ReturnType<typeof setUp>, laterMs: number, limits = {}) => {
+    const recent = of.pace.recentCalls()
+    const next = setUp(limits)
+    await next.clock.advance(laterMs)
+    if (recent) next.pace.addRecentCalls(JSON.parse(JSON.stringify(recent)))
+    return next
+  }
+
+  test('count until they are too old', async () => {
+    const before = setUp()
+    spend(before.pace, 5)
+    const { pace, clock } = await heir(before, 1500)
+    expect(waits(pace, 'text', clock.now())).toBe(3500)
+    expect(waits(pace, 'ask', clock.now())).toBe(3500)
+    await clock.advance(3500)
+    expect([waits(pace, 'ask', clock.now()), pace.recentCalls()]).toEqual([0, undefined])
+  })
+
+  test('count from the start of one whose end is not known', async () => {
+    const before = setUp()
+    spend(before.pace, 4)
+    before.pace.startCall()
+    const { pace, clock } = await heir(before, 100)
+    expect(waits(pace, 'ask', clock.now())).toBe(4900)
+  })
+
+  test('count once, however many replies name them', async () => {
+    const before = setUp()
+    spend(before.pace, 2)
+    const { pace, clock } = await heir(before, 100)
+    spend(before.pace, 1)
+    for (const recent of [before.pace.recentCalls(), before.pace.recentCalls()]) if (recent) pace.addRecentCalls(recent)
+    expect(pace.recentCalls()?.times.all).toHaveLength(2)
+    spend(pace, 2)
+    expect(waits(pace, 'ask', clock.now())).toBe(0)
+  })
+
+  test('count no longer than the budget if its clock is ahead', async () => {
+    const before = setUp()
+    await before.clock.advance(3_600_000)
+    spend(before.pace, 5)
+    before.pace.freeze(60_000, 'chat')
+    const { pace, clock } = await heir(before, 0)
+    expect(waits(pace, 'ask', clock.now())).toBe(5000)
+    expect(pace.pausedUntil() - clock.now()).toBe(5000)
+  })
+
+  test('count apart where the platform counts their kind apart', async () => {
+    const limits = { perKind: { edit: { calls: 2, perMs: 10_000, scope: 'chat' } } } as const
+    const before = setUp(limits)
+    for (let count = 0; count < 2; count++) before.pace.startCall('edit')?.()
+    const { pace, clock } = await heir(before, 1000, limits)
+    expect(pace.readyAt('ask', 'edit') - clock.now()).toBe(9000)
+    expect(waits(pace, 'ask', clock.now())).toBe(0)
+  })
+
+  test('include typing notices and pauses', async () => {
+    const before = setUp()
+    for (let count = 0; count < 3; count++) before.pace.startTyping()()
+    before.pace.freeze(3000, 'chat')
+    const { pace, clock } = await heir(before, 500)
+    expect(pace.typingReadyAt() - clock.now()).toBe(2500)
+    expect(pace.pausedUntil() - clock.now()).toBe(2500)
+  })
+})

@@ -176,6 +176,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function loadLedger(): Promise<void> {
     ledger = recoveredLedger(await storage.load(key), postResolution)
     former = ledger.growing
+    if (ledger.recent) pace.addRecentCalls(ledger.recent)
     isLoaded = true
     startWork()
   }
@@ -256,7 +257,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
-        waitingReply = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
+        // So it is while only a status waits, which new text precedes.
+        const isTextWaiting = operations.some(({ priority }) => priority !== 'status')
+        waitingReply = isTextWaiting && !operations.some(schedule.isGathering) ? reply : undefined
         if (order.isBlockedByAsk()) pace.onFree(startWork)
         const awaitedAt = isReported ? undefined : reportsDueAt
         return wake.wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
@@ -429,7 +432,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Replaces the current ledger at once, and resolves when it has been written. Rejects only if another process took over. */
   async function storeLedger(next: Ledger): Promise<void> {
     ledger = next
-    await storage.write(key, next)
+    await storage.write(key, { ...next, recent: pace.recentCalls() })
   }
 
   /** Resolves `settled` with the messages that were not shown. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import type { RecentCalls } from '../ledger/ledger.ts'
 import { type Budget, type CallKind, callKinds, type Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
 import { type LimitScope, PortError } from '../port/port-error.ts'
@@ -93,6 +94,13 @@ export interface ChatPace {
   startTyping(): () => void
   /** Returns true for this process's first call with the topic in this chat. For texts that a chat shows only once. */
   claimTopic(topic: string): boolean
+  /**
+   * Returns the calls that still count against the chat's own budgets, with those in flight as made now. Undefined if none
+   * does.
+   */
+  recentCalls(): RecentCalls | undefined
+  /** Counts the calls of a process that made calls in this chat before, as if this pace had made them. */
+  addRecentCalls(recent: RecentCalls): void
 }
 
 /** The share of a budget that each priority leaves to higher ones. */
@@ -281,12 +289,52 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           recordCall({ calls: client, budget: perClient }, { at: clock.now(), by })
         }
       },
+      recentCalls: () => {
+        const now = clock.now()
+        const times = countedApart().flatMap(([name, { times: made, inFlight }, perMs]) => {
+          const all = [...made.map(({ at }) => at).filter((at) => at > now - perMs), ...new Array(inFlight).fill(now)]
+          return all.length === 0 ? [] : [[name, all] as const]
+        })
+        const frozen = frozenUntil(callsHere())
+        const notices = callsHere().noticesCountUntil.get(place.thread) ?? 0
+        if (times.length === 0 && frozen <= now && notices <= now) return undefined
+        return {
+          times: Object.fromEntries(times),
+          ...(frozen > now && { frozenUntil: frozen }),
+          ...(notices > now && { noticesCountUntil: notices }),
+        }
+      },
+      addRecentCalls: ({ times, frozenUntil: frozen = 0, noticesCountUntil: notices = 0 }) => {
+        const { noticesCountUntil } = callsHere()
+        const now = clock.now()
+        for (const [name, calls, perMs] of countedApart()) {
+          // Each list has all calls of the chat, so an earlier list had those up to the newest that is known.
+          const newest = calls.times.at(-1)?.at ?? Number.NEGATIVE_INFINITY
+          const added = (times[name] ?? []).filter((at) => at > newest)
+          // The clock of the other process may be ahead.
+          calls.times = [...calls.times, ...added.map((at) => ({ at: Math.min(at, now), by }))]
+          freezeCalls(calls, Math.min(frozen - now, perMs))
+        }
+        const noticesUntil = Math.min(notices, now + mostNotices * noticeMs)
+        noticesCountUntil.set(place.thread, Math.max(noticesCountUntil.get(place.thread) ?? 0, noticesUntil))
+      },
       claimTopic: (topic) => {
         const key = `${place.id} ${topic}`
         const isFirst = reported.get(key) === undefined
         reported.set(key, true)
         return isFirst
       },
+    }
+
+    /** Returns what counts the calls of this chat, with its name in `RecentCalls` and for how long they count, in ms. */
+    function countedApart(): readonly (readonly [name: string, calls: Calls, perMs: number])[] {
+      const here = callsHere()
+      const perMs = Math.max(limits.perChat.perMs, limits.burst?.perMs ?? 0)
+      const kinds = callKinds.flatMap((kind) => {
+        const own = limits.perKind?.[kind]
+        return own?.scope === 'chat' ? [[kind, callsOfKind(here, kind, limits, clock), own.perMs] as const] : []
+      })
+      return [['all', here, perMs], ...kinds]
     }
 
     /** Records a call at its end: the platform counts its arrival, which is later than its start. */

@@ -62,6 +62,16 @@ export interface GrowingText {
 /** How much of a growing text is kept, in UTF-16 units. It is written with each edit, so this bounds what an edit costs. */
 export const mostKept = 16_384
 
+/** The calls of a chat that still count, for a process that goes on there. Times are in ms since the epoch. */
+export interface RecentCalls {
+  /** By the kind that the platform counts apart, or `all`: when the calls were made, oldest first. */
+  readonly times: Readonly<Record<string, readonly number[]>>
+  /** When the platform's pause ends. Absent without one. */
+  readonly frozenUntil?: number | undefined
+  /** When the typing notices of the thread no longer count. Absent if none does. */
+  readonly noticesCountUntil?: number | undefined
+}
+
 /** The messages of one reply in one chat. Serialisable as JSON. */
 export interface Ledger {
   /** The version of this format. */
@@ -97,6 +107,8 @@ export interface Ledger {
    * while nothing grows.
    */
   readonly growing?: GrowingText | undefined
+  /** All recent calls of the chat, as of the write. Absent if none counts. */
+  readonly recent?: RecentCalls | undefined
 }
 
 /** The ledger of a reply before its first post. */

@@ -44,6 +44,8 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   const { server, place, messageID, mustEnd, dropped, over } = options
   const { inbox } = server
   const current = server.engine.replies.newest(place.sessionID)
+  /** If the stream loses the prompt's run, a read shows it as missed since then. */
+  const since = server.engine.newestAt() ?? 0
   let outcome: 'found' | LeftPrompt['how'] | undefined
   let isPosted = false
   /** Aborts when the search has ended. */
@@ -93,7 +95,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
       await pause(server.clock, lookMs * 2 ** look, done.signal)
       if (hasEnded()) return
       const where = messageID === undefined ? undefined : await inbox.whereIs(place, messageID)
-      if (!hasEnded()) await server.sessions.refresh(place)
+      if (!hasEnded()) await server.sessions.refresh(place, since)
       await recognizer.whenCompared()
       if (hasEnded() || mustEnd.aborted) return
       if (where === 'gone' && isPosted) return endWithoutReply('withdrawn')

@@ -21,8 +21,11 @@ export interface Sessions {
    * Rejects with `unguarded` if that isn't possible.
    */
   guard(target: GuardTarget): Promise<Guarded>
-  /** Reads the session and applies the result. Reports errors instead of rejecting. */
-  refresh(place: SessionRef): Promise<void>
+  /**
+   * Reads the session and applies the result. Opens the replies of runs that the stream missed since then, in ms since the epoch
+   * by the server's clock. Reports errors instead of rejecting.
+   */
+  refresh(place: SessionRef, since?: number): Promise<void>
   /** The text of a user message. Undefined if it can't be read, empty if it isn't stored yet. */
   readWrittenText(place: SessionRef, messageID: string): Promise<string | undefined>
   /**
@@ -114,9 +117,9 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   }
 
   /** Reads the session and applies the read. Reports errors instead of rejecting. */
-  async function refresh(place: SessionRef): Promise<void> {
+  async function refresh(place: SessionRef, since?: number): Promise<void> {
     try {
-      engine.apply(await reader.readEvents({ ...place, reply: engine.openReply(place.sessionID), gap: false }))
+      engine.apply(await reader.readEvents({ ...place, reply: engine.openReply(place.sessionID), gap: false, since }))
     } catch (error) {
       onError(toReplyError(error))
     }

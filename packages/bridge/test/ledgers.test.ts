@@ -6,6 +6,7 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { ledgersOf } from '../src/chats/ledgers.ts'
 import type { Routes } from '../src/chats/routes.ts'
+import { StoreError } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
 import { stateOf } from './state-of.ts'
 
@@ -15,7 +16,18 @@ type Told = Pick<Reply, 'promptIDs'> & { readonly text?: string; readonly isOver
 function stage() {
   const clock = createHandClock()
   const memory = createStoreMemory()
-  const state = stateOf(createMemoryStore({ clock, memory }))
+  const stored = createMemoryStore({ clock, memory })
+  let isStoreGone = false
+  /** What it does when the store fails while the process stops: it retries no more. */
+  const unlessGone = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (isStoreGone) throw new StoreError('failed', 'The store is gone.')
+    return await call()
+  }
+  const state = stateOf({
+    ...stored,
+    read: async (key) => await unlessGone(() => stored.read(key)),
+    commit: async (writes, lease, options) => await unlessGone(() => stored.commit(writes, lease, options)),
+  })
   const fakes = { one: createFake({ clock }), two: createFake({ clock }) }
   const statusIn = (chat: keyof typeof fakes): readonly string[] =>
     fakes[chat].screen().flatMap(({ text }) => (text.includes('Working') ? [text] : []))
@@ -29,7 +41,10 @@ function stage() {
   const hangs = (is: boolean): void => {
     isHanging = is
   }
-  return { open, pass, statusIn, saidIn, keys, doubtful, hangs }
+  const storeFails = (is: boolean): void => {
+    isStoreGone = is
+  }
+  return { open, pass, statusIn, saidIn, keys, doubtful, hangs, storeFails }
 
   /** A process. It ends without being told. */
   function open(chats: readonly (keyof typeof fakes)[] = ['one']) {
@@ -165,3 +180,25 @@ test('two chats that show one session each lose the status that was left in them
   expect([saidIn('one'), saidIn('two')]).toEqual([['Done.'], ['Done.']])
   expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_1', 'ledger/tg/two/ses_1/msg_1'])
 })
+
+test.each(['read', 'written'])(
+  'nothing is posted without a ledger: the store fails before that is %s',
+  async (when) => {
+    const { open, pass, saidIn, storeFails } = stage()
+    const told = { promptIDs: ['msg_1'] }
+    if (when === 'read') storeFails(true)
+    const first = open().begin(told)
+    storeFails(true)
+    first.goOn({ ...told, text: 'Done.', isOver: true })
+    await pass(10_000)
+    expect(saidIn('one')).toEqual([])
+    storeFails(false)
+    await pass(60_000)
+    expect(saidIn('one')).toEqual([])
+    open()
+      .begin(told)
+      .goOn({ ...told, text: 'Done.', isOver: true })
+    await pass(10_000)
+    expect(saidIn('one')).toEqual(['Done.'])
+  },
+)

@@ -4,7 +4,7 @@ import { isTakenOver } from '../error.ts'
 import type { HeldLease } from '../members/membership.ts'
 import type { ChatPlace } from '../place.ts'
 import type { State } from '../state/state.ts'
-import type { Write } from '../store/store.ts'
+import { StoreError, type Write } from '../store/store.ts'
 import type { Routes } from './routes.ts'
 
 /** How long the ledger of a reply is kept, in ms: 30 days. */
@@ -50,18 +50,21 @@ export function ledgersOf({
   const keyOf = (key: string): string => prefix + key
   return {
     // Retried while the store fails: without the ledger, the reply would be shown twice.
-    read: async (key) => await state.withRetries(() => readLedger(key)),
+    read: async (key) => await withSinkError(async () => await state.withRetries(() => readLedger(key))),
     write: async (key, text, formerKey) => await withSinkError(() => writeLedger(key, text, formerKey)),
     lease: async () => await withSinkError(whenHeld),
     late,
   }
 
-  /** Resolves as the call does. If another process took over, rejects with a `SinkError`, which ends the sink. */
+  /**
+   * Resolves as the call does. Rejects with a `SinkError`, which ends the sink, if another process took over, or if the store fails
+   * while this one stops: what is posted without a ledger would be posted again by the next process, and counted by none.
+   */
   async function withSinkError<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()
     } catch (cause) {
-      if (!isTakenOver(cause)) throw cause
+      if (!isTakenOver(cause) && !(cause instanceof StoreError)) throw cause
       throw new SinkError('taken-over', 'Another process shows the replies of this state.', { cause })
     }
   }

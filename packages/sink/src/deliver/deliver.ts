@@ -145,7 +145,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     // Taking back prompts does not make it another reply.
     if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
     key ||= options.keyOf(next)
-    if (!reply) loaded = loadLedger()
+    if (!reply) loaded = loadLedger().catch(stopIfTakenOver)
     if (!reply) setReaction('seen')
     if (isResolved) result = withResolvers<Delivery>()
     isResolved = false
@@ -172,7 +172,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     startWork()
   }
 
-  /** Loads the ledger under the current key, and starts work. */
+  /** Loads the ledger under the current key, and starts work. Rejects only if another process took over. */
   async function loadLedger(): Promise<void> {
     ledger = recoveredLedger(await storage.load(key), postResolution)
     former = ledger.growing

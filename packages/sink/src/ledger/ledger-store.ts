@@ -3,7 +3,10 @@ import { parseLedger } from './decode.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 
 export interface LedgerStorage {
-  /** Reads the ledger of an earlier process. Resolves with an empty one if there is none. Never rejects. */
+  /**
+   * Reads the ledger of an earlier process. Resolves with an empty one if there is none, or if the store failed. Only rejects with
+   * `taken-over`.
+   */
   load(key: string): Promise<Ledger>
   /**
    * Resolves when this and all earlier writes are done, even if the store failed, because the reply is still shown. Only
@@ -20,12 +23,13 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
   let lastKey: string | undefined
   return { load, write }
 
-  /** Reads the ledger. If it can't be read, reports that and resolves with an empty one. */
+  /** Reads the ledger. If it can't be read, reports that and resolves with an empty one. Rejects only with `taken-over`. */
   async function load(key: string): Promise<Ledger> {
     try {
       const text = await store.read(key)
       return text === undefined ? emptyLedger : parseLedger(text)
     } catch (cause) {
+      if (isTakenOver(cause)) throw cause
       const message = `The ledger ${key} could not be read, so messages that the chat already shows may be posted again.`
       onError(new SinkError('store', message, { cause }))
       return emptyLedger

@@ -6,7 +6,10 @@ import { requestIDOf } from './keys.ts'
 
 /** Stores ledgers as texts by key. A write must be atomic and visible to later reads. */
 export interface LedgerStore {
-  /** Resolves with the text last written under the key, or undefined if there is none. */
+  /**
+   * Resolves with the text last written under the key, or undefined if there is none. If it rejects, the reply is shown as if
+   * there were none, except for a `SinkError` of type `taken-over`, as for `write`.
+   */
   read(key: string): Promise<string | undefined>
   /**
    * Replaces the text under the key. If it rejects, `onError` gets an error of type `store`, and the reply is shown anyway.

@@ -22,6 +22,8 @@ export interface SendingAgent {
   readonly recording: string
   /** Version 2 of ACP. */
   readonly protocol?: AcpOptions['protocol']
+  /** Gemini CLI sends no arguments of its calls, which have the caption. Default: false. */
+  readonly hidesCaption?: boolean
   /** The mode that asks before it acts. Default: the agent's own. */
   readonly mode?: string | undefined
   /** Lets it send a picture with a caption, a table without one, and a file that is refused. */
@@ -248,6 +250,25 @@ const qwen = acpAgent(
   qwenEnv,
 )
 
+const gemini: SendingAgent = {
+  ...acpAgent(
+    'gemini-0.61.0',
+    {
+      program: 'gemini',
+      needsNode: true,
+      args: ['--experimental-acp'],
+      tool: 'mcp_reply_send_file',
+      // It starts no MCP servers in a folder that it doesn't trust.
+      files: () => ({
+        '.gemini/settings.json':
+          '{ "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } } }',
+      }),
+    },
+    ({ home, model }) => ({ HOME: home, GEMINI_API_KEY: 'scripted-key', GOOGLE_GEMINI_BASE_URL: model.origin }),
+  ),
+  hidesCaption: true,
+}
+
 const kimi = acpAgent(
   'kimi-code-2.1.0',
   { program: 'kimi', needsNode: true, args: ['acp'], tool: 'mcp__reply__send_file', files: kimiFiles },
@@ -260,10 +281,7 @@ const kilo = acpAgent(
   kiloEnv,
 )
 
-/**
- * Each agent, in an older version and the newest. Gemini CLI does not start the MCP servers of a client here, and Qwen Code 0.21 has
- * their tools only after its first prompt.
- */
+/** Each agent, in an older version and the newest. Qwen Code 0.21 has the tools of a client's servers only after its first prompt. */
 export const sendingAgents: readonly SendingAgent[] = [
   ...['2.1.197', '2.1.332'].map(claudeAgent),
   ...codexVersions.map(codexAgent),
@@ -275,6 +293,7 @@ export const sendingAgents: readonly SendingAgent[] = [
   codexAcp('2.6.0'),
   codexAcp('2.5.0', 2),
   codexAcp('2.6.0', 2),
+  gemini,
   openCodeAcp,
   kilo,
   kimi,

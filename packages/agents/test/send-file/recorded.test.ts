@@ -36,5 +36,7 @@ test.each(sendingAgents)('$recording: files that the agent sends are attached to
     { observe: () => [{ permissionAsked: ({ ask }) => void client.answer(ask, 'once') }] },
   ).result
   await client.close()
-  expect(outlineOf(reply)).toMatchObject(expectedOf(['file:///project/sales%202026.png', 'file:///project/rows.csv']))
+  expect(outlineOf(reply)).toMatchObject(
+    expectedOf(['file:///project/sales%202026.png', 'file:///project/rows.csv'], agent),
+  )
 })

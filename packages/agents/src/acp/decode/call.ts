@@ -123,7 +123,7 @@ export function toolOf(update: ToolUpdate): string {
 
 /**
  * Returns the name of an MCP server's tool with its server's: Codex's agent (2.6) sends both in the arguments, Qwen Code (0.24) the
- * name in `_meta`, and Kimi Code (2.1) as the title. Undefined for other tools.
+ * name in `_meta`, Kimi Code (2.1) as the title, and Gemini CLI (0.61) both in the title. Undefined for other tools.
  */
 function mcpToolOf({ title, rawInput, _meta }: ToolUpdate): string | undefined {
   if (_meta?.is_mcp_tool_call === true && isFields(rawInput)) {
@@ -131,6 +131,8 @@ function mcpToolOf({ title, rawInput, _meta }: ToolUpdate): string | undefined {
     if (typeof server === 'string' && typeof tool === 'string') return `${server}_${tool}`
   }
   if (_meta?.provenance === 'mcp' && typeof _meta.toolName === 'string') return _meta.toolName
+  const [, tool, server] = /^(\S+) \((\S+) MCP Server\)$/.exec(title ?? '') ?? []
+  if (tool !== undefined && server !== undefined) return `${server}_${tool}`
   return title && /^mcp__\w/.test(title) && !/\s/.test(title) ? title : undefined
 }
 

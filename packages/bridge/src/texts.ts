@@ -1,6 +1,22 @@
+import type { FileKind } from '@reply/core/source'
 import { literal } from '@reply/sink/internal'
 import { errorTypeOf, messageOf } from './error.ts'
 import { StoreError } from './store/store.ts'
+
+/** What people call files of each kind. */
+const fileKinds: Readonly<Record<FileKind, string>> = {
+  text: 'text files',
+  image: 'pictures (PNG, JPEG, GIF or WebP)',
+  pdf: 'PDFs',
+  audio: 'sounds',
+  video: 'videos',
+}
+
+/** Returns a list in English: `a`, `a and b`, or `a, b and c`. */
+function listed(items: readonly string[]): string {
+  const last = items.at(-1) ?? ''
+  return items.length < 2 ? last : `${items.slice(0, -1).join(', ')} and ${last}`
+}
 
 /** All texts that the bridge posts itself, in Markdown. */
 export const texts = {
@@ -83,6 +99,14 @@ export const texts = {
     busy: 'Nothing was run: the transcription service has no time now. Send the voice note again later, or type it.',
     canceled: 'Nothing was run: the voice note was canceled.',
   },
+  filesRefused: 'The agent does not take a file of the message.',
+  filesNotTaken: (names: readonly string[], takes: readonly FileKind[], hasOtherModel: boolean) =>
+    [
+      `Nothing was run: the agent can’t read ${listed(names)}.`,
+      takes.length === 0
+        ? 'It takes no files. Write what it must know into the message.'
+        : `It takes ${listed(takes.map((kind) => fileKinds[kind]))}. Send it in one of these forms${hasOtherModel ? ', or choose a model that reads it with `/model`' : ''}.`,
+    ].join(' '),
   commandHasNoFiles: 'The agent’s commands don’t accept files, so the command ran without them.',
   lostSight: 'The bridge was restarted and lost track of this run.',
   unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',

@@ -57,6 +57,8 @@ export interface StageOptions {
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly chats?: Parameters<typeof startTelegram>[0]['chats']
+  /** More settings of the server, with the address of the scripted model. */
+  readonly extra?: (modelUrl: string) => object
   /** The server's slash commands. */
   readonly commands?: NonNullable<OpencodeConfig['command']>
 }
@@ -110,7 +112,7 @@ export function crowdIn(
 }
 
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
-  const { scripts, people = everyone, router = {}, version, channel = {}, env, chats, commands } = options
+  const { scripts, people = everyone, router = {}, version, channel = {}, env, chats, commands, extra } = options
   const { permission = { bash: { '*': 'allow', 'touch *': 'ask' } } } = options
   const isV2 = isOpenCode2(version ?? '')
   const model = await startModel({ scripts, generation: isV2 ? 2 : 1 })
@@ -122,7 +124,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
     ...(env && { env }),
     config: {
       permission,
-      ...(!isV2 && { extra: { snapshot: false } }),
+      extra: { ...(!isV2 && { snapshot: false }), ...extra?.(model.url) },
       ...(commands && { command: commands }),
     },
   })

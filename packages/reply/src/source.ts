@@ -4,6 +4,7 @@ export type { DriveOptions } from './drive/options.ts'
 export type { ToolState } from './part.ts'
 export type { SessionRef } from './session-ref.ts'
 export { mayActWithoutAsking } from './source/command-arguments.ts'
+export { type FileKind, type FileType, fileTypeOf, takenKinds, takesOf } from './source/file-type.ts'
 export type { InputPart } from './source/input.ts'
 export { createLocalAgent } from './source/local/agent.ts'
 export type { LocalAgent, LocalAgentOptions, LocalHistory, LocalHistoryRun } from './source/local/agent-options.ts'
@@ -29,5 +30,6 @@ export type {
   SourceAnswer,
   SourceCommand,
   SourcePrompt,
+  TakesTarget,
   WorkStatus,
 } from './source/port.ts'

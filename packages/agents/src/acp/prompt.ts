@@ -1,10 +1,16 @@
 import { ReplyError } from '@reply/core'
-import type { InputPart, SourcePrompt } from '@reply/core/source'
+import { type FileKind, type InputPart, type SourcePrompt, takenKinds } from '@reply/core/source'
+import { readPromptFile, textOfFile } from '../prompt-file.ts'
 
 /** The media that the agent accepts in prompts, besides text and links. */
 export interface PromptRights {
   readonly image: boolean
   readonly audio: boolean
+}
+
+/** Returns the kinds of files that the agent takes as data. Texts become text blocks. */
+export function takesIn(rights: PromptRights): readonly FileKind[] {
+  return takenKinds((kind) => (kind === 'image' || kind === 'audio') && rights[kind])
 }
 
 export type PromptBlock =
@@ -13,32 +19,40 @@ export type PromptBlock =
   | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly mimeType: string }
 
 /**
- * Converts a prompt to the protocol's blocks: its text, unless that is empty, its parts, then its files. Throws `unsupported`
- * for fields, parts and files that the protocol or the agent lacks. `name` is the agent's.
+ * Converts a prompt to the protocol's blocks: its text, unless that is empty, its parts, then its files. Rejects with `unsupported`
+ * for fields, parts and files that the protocol or the agent lacks, and with `invalid` for data that is malformed. `name` is the
+ * agent's.
  */
-export function blocksOf(prompt: SourcePrompt, rights: PromptRights, name: string): readonly PromptBlock[] {
+export async function blocksOf(
+  prompt: SourcePrompt,
+  rights: PromptRights,
+  name: string,
+): Promise<readonly PromptBlock[]> {
   const { text, parts = [], files = [], system, tools, format } = prompt
   if (system !== undefined) throw lacks(name, 'a system prompt', 'put it into the text')
   if (tools !== undefined) throw lacks(name, 'a choice of tools', 'leave it out')
   if (format !== undefined) throw lacks(name, 'a format', 'ask for it in the text')
   const first: readonly PromptBlock[] = text === undefined || text === '' ? [] : [{ type: 'text', text }]
   const all: readonly InputPart[] = [...parts, ...files.map((file): InputPart => ({ type: 'file', ...file }))]
-  return [...first, ...all.map((part) => blockOf(part, rights, name))]
+  return [...first, ...(await Promise.all(all.map(async (part) => await blockOf(part, rights, name))))]
 }
 
 /**
- * Converts a part. A file with an address becomes a link, named by its file name or the end of the address. One with data
- * becomes a picture or sound. Throws `unsupported` for parts of other types, and for data that the agent doesn't accept.
+ * Converts a part. A file with an address becomes a link, named by its file name or the end of the address. One with data becomes a
+ * text, a picture or a sound. Rejects with `unsupported` for parts of other types, and for data that the agent doesn't accept.
  */
-function blockOf(part: InputPart, rights: PromptRights, name: string): PromptBlock {
+async function blockOf(part: InputPart, rights: PromptRights, name: string): Promise<PromptBlock> {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type !== 'file') throw lacks(name, `a part of the type "${part.type}"`, 'put it into the text')
   const { url, mime, filename } = part
-  const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1]
-  if (data === undefined && !url.startsWith('data:'))
+  if (!url.startsWith('data:'))
     return { type: 'resource_link', uri: url, name: filename ?? url.split('/').at(-1) ?? url, mimeType: mime }
-  const type = mime.startsWith('image/') ? 'image' : mime.startsWith('audio/') ? 'audio' : undefined
-  if (type && rights[type] && data !== undefined) return { type, data, mimeType: mime }
+  const read = await readPromptFile(part)
+  if (read?.kind === 'text') return { type: 'text', text: textOfFile(part, read) }
+  // The agent may know pictures of more types.
+  const kind = read?.kind ?? (mime.startsWith('image/') ? 'image' : undefined)
+  if (read && (kind === 'image' || kind === 'audio') && rights[kind])
+    return { type: kind, data: read.bytes.toString('base64'), mimeType: read.mime }
   throw lacks(name, `a file of the type "${mime}" as data`, 'give its location as file://')
 }
 

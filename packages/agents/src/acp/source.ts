@@ -26,7 +26,7 @@ import { dialects } from './dialect.ts'
 import { createHistoryReader } from './history.ts'
 import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
 import { createPastRuns, type PastRuns } from './past-runs.ts'
-import { blocksOf } from './prompt.ts'
+import { blocksOf, takesIn } from './prompt.ts'
 import { createPromptTurns, type PromptTurn, type PromptTurns } from './prompt-turns.ts'
 import { agentsIn, commandsIn, modelsIn } from './session.ts'
 import { listSessions } from './session-list.ts'
@@ -177,6 +177,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     kill: () => void running?.connection.close(),
     spelled,
     models: async (directory) => modelsIn(inFolder(directory), name),
+    takes: async () => takesIn(requireAgent().agent),
     commands: async (directory) => commandsIn(inFolder(directory)),
     agents: async (directory) => agentsIn(inFolder(directory)),
     close: () => {
@@ -438,7 +439,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   async function prompt(run: LocalRun, given: SourcePrompt): Promise<void> {
     const { sessionID } = run
     const { connection, agent, opened, dialect } = requireAgent()
-    const blocks = blocksOf(given, agent, name)
+    const blocks = await blocksOf(given, agent, name)
     if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
       throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended. Start a new session.`)
     await configure(connection, sessionID, given)

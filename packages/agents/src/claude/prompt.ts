@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { type PromptFile, ReplyError } from '@reply/core'
+import type { PromptFile } from '@reply/core'
 import type { InputPart, SourcePrompt } from '@reply/core/source'
-import { pictureType } from '../picture-type.ts'
+import { readPromptFile, refusedFile } from '../prompt-file.ts'
 import { refuseLostFields, unsupportedPrompt } from '../prompt-text.ts'
 
 /** A content block of the Messages API, as Claude Code passes it on to the model. */
@@ -59,40 +57,15 @@ async function fileBlock(name: string, file: PromptFile): Promise<PromptBlock> {
     if (mime.startsWith('image/')) return { type: 'image', source: { type: 'url', url } }
     throw unsupportedPrompt(name, `a file of the type ${mime} by its address`, 'Send its content as a `data:` URL.')
   }
-  const bytes = await bytesOf(file)
+  const read = await readPromptFile(file)
+  if (!read) throw refusedFile(name, file, 'Send its content as a `data:` URL.')
+  const { bytes, kind, mime: type } = read
   const title = filename === undefined ? {} : { title: filename }
-  // Chats report types that are not checked, and Claude Code drops a picture that is not of its type.
-  const known = pictureType(bytes) ?? (bytes.toString('latin1', 0, 5) === '%PDF-' ? 'application/pdf' : undefined)
-  const source = { type: 'base64', media_type: known ?? '', data: bytes.toString('base64') } as const
-  if (known === 'application/pdf') return { type: 'document', ...title, source }
-  if (known !== undefined) return { type: 'image', source }
-  const text = textOf(bytes)
-  if (text !== undefined)
-    return { type: 'document', ...title, source: { type: 'text', media_type: 'text/plain', data: text } }
-  const what = filename === undefined ? `a file of the type ${mime}` : `the file ${filename} of the type ${mime}`
-  throw unsupportedPrompt(name, what, 'Send text, a PDF, or a picture in PNG, JPEG, GIF or WebP.')
-}
-
-/** Reads the content of a `data:` or `file:` URL. Rejects with `invalid` if it can't be read. */
-async function bytesOf({ url, filename }: PromptFile): Promise<Buffer> {
-  const data = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url)
-  try {
-    if (!data) return await readFile(fileURLToPath(url))
-    const [, base64, content = ''] = data
-    return base64 === undefined ? Buffer.from(decodeURIComponent(content)) : Buffer.from(content, 'base64')
-  } catch (cause) {
-    const what = filename ?? (data ? 'a `data:` URL' : url)
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ReplyError('invalid', `The prompt's file ${what} can't be read: ${reason}. Correct its URL.`, { cause })
-  }
-}
-
-/** Returns the text of a file. Undefined if it is empty, has a zero byte or isn't UTF-8. */
-function textOf(bytes: Buffer): string | undefined {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return text === '' || text.includes('\0') ? undefined : text
-  } catch {
-    return undefined
-  }
+  // Claude Code drops a picture that is not of its type.
+  const source = { type: 'base64', media_type: type, data: bytes.toString('base64') } as const
+  if (kind === 'pdf') return { type: 'document', ...title, source }
+  if (kind === 'image') return { type: 'image', source }
+  if (kind === 'text')
+    return { type: 'document', ...title, source: { type: 'text', media_type: 'text/plain', data: bytes.toString() } }
+  throw refusedFile(name, file, 'Send text, a PDF, or a picture in PNG, JPEG, GIF or WebP.')
 }

@@ -163,6 +163,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       (await readOffers()).models.map(({ value, displayName, supportedEffortLevels }) => {
         return { providerID: 'anthropic', modelID: value, name: displayName, variants: supportedEffortLevels }
       }),
+    takes: async () => ['text', 'image', 'pdf'],
     commands: async () => (await readOffers()).commands,
     close: () => {
       isClosed = true

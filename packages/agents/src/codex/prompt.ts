@@ -1,7 +1,7 @@
-import { access } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { type PromptFile, ReplyError } from '@reply/core'
+import type { PromptFile } from '@reply/core'
 import type { InputPart, SourcePrompt } from '@reply/core/source'
+import { readPromptFile, refusedFile, textOfFile } from '../prompt-file.ts'
 import { refuseLostFields, unsupportedPrompt } from '../prompt-text.ts'
 
 /** A piece of a prompt, as Codex takes it. */
@@ -10,13 +10,10 @@ export type PromptItem =
   | { readonly type: 'image'; readonly url: string }
   | { readonly type: 'localImage'; readonly path: string }
 
-/** The pictures that the models take. */
-const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
-
 /**
- * Returns a prompt as items: all its texts as one, left out if they are empty, then the pictures. Rejects with `unsupported` for
- * fields, parts and files that Codex does not take, and with `invalid` for a picture whose `file:` URL can't be read. `name` is
- * Codex's in these errors.
+ * Returns a prompt as items: all its texts as one, left out if they are empty, then the files. Rejects with `unsupported` for
+ * fields, parts and files that Codex does not take, and with `invalid` for a file that can't be read. `name` is Codex's in these
+ * errors.
  */
 export async function promptItems(name: string, prompt: SourcePrompt): Promise<readonly PromptItem[]> {
   const { text = '', parts = [], files = [] } = prompt
@@ -28,23 +25,18 @@ export async function promptItems(name: string, prompt: SourcePrompt): Promise<r
     throw unsupportedPrompt(name, `a part of the type ${part.type}`, 'Send text.')
   })
   const whole = texts.filter((each) => each !== '').join('\n\n')
-  const images = [...parts.flatMap((part) => (part.type === 'file' ? [part] : [])), ...files]
-  const items = await Promise.all(images.map(async (file) => await imageItem(name, file)))
+  const attached = [...parts.flatMap((part) => (part.type === 'file' ? [part] : [])), ...files]
+  const items = await Promise.all(attached.map(async (file) => await fileItem(name, file)))
   return whole === '' ? items : [{ type: 'text', text: whole }, ...items]
 }
 
-/** Returns a picture as an item. One with a `file:` URL is named by its path, and Codex reads it. */
-async function imageItem(name: string, { url, mime, filename }: PromptFile): Promise<PromptItem> {
-  if (!imageTypes.includes(mime)) {
-    const what = filename === undefined ? `a file of the type ${mime}` : `the file ${filename} of the type ${mime}`
-    throw unsupportedPrompt(name, what, 'Send a picture in PNG, JPEG, GIF or WebP, or name the file in the text.')
-  }
-  if (!url.startsWith('file:')) return { type: 'image', url }
-  const path = fileURLToPath(url)
-  try {
-    await access(path)
-  } catch (cause) {
-    throw new ReplyError('invalid', `The picture ${path} can't be read. Correct its URL.`, { cause })
-  }
-  return { type: 'localImage', path }
+/** Returns a picture or a text file as an item. A picture with a `file:` URL is named by its path, and Codex reads it. */
+async function fileItem(name: string, file: PromptFile): Promise<PromptItem> {
+  const { url, mime } = file
+  const read = await readPromptFile(file)
+  if (read?.kind === 'text') return { type: 'text', text: textOfFile(file, read) }
+  if (read?.kind === 'image' && url.startsWith('file:')) return { type: 'localImage', path: fileURLToPath(url) }
+  if (read?.kind === 'image') return { type: 'image', url: `data:${read.mime};base64,${read.bytes.toString('base64')}` }
+  if (!read && mime.startsWith('image/')) return { type: 'image', url }
+  throw refusedFile(name, file, 'Send text, or a picture in PNG, JPEG, GIF or WebP, or name the file in the text.')
 }

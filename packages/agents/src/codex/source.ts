@@ -10,6 +10,7 @@ import {
   type SessionQuery,
   type Source,
   type SourcePrompt,
+  takesOf,
 } from '@reply/core/source'
 import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
@@ -148,6 +149,7 @@ export function codex(options: CodexOptions = {}): Source {
     // All its threads end with it. It restarts for the next prompt. A listener belongs to other clients, too.
     kill: url === undefined ? () => void program?.close() : undefined,
     models: listModels,
+    takes: async ({ model }) => (model && takesOf(await listModels(), model)) ?? ['text', 'image'],
     close: () => {
       isClosed = true
       void program?.close()

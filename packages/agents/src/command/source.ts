@@ -113,6 +113,7 @@ function createCommandSource(
     name: command,
     start: () => requireCommand({ ...rest, command, cwd }),
     create: ({ directory = cwd }) => ({ sessionID: `ses_${randomUUID()}`, directory }),
+    takes: async () => [],
     prompt: async (run, prompt) => {
       const text = promptText(command, prompt)
       const started = {

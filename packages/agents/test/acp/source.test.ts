@@ -163,18 +163,20 @@ test.each([
   await client.close()
 })
 
-test('images go as data where the agent takes them, other files as links', async () => {
+test('images go as data where the agent takes them, texts as texts, and files with an address as links', async () => {
   const { source, heard } = scripted(({ end }) => end({ stopReason: 'end_turn' }))
   const client = clientOf(source, options)
   const files = [
     { url: 'data:image/png;base64,AA==', mime: 'image/png' },
     { url: 'file:///project/a.txt', mime: 'text/plain' },
+    { url: 'data:application/json,[1]', mime: 'application/json', filename: 'a.json' },
   ]
   await client.prompt({ text: 'Look.', files }).result
   expect(heard.find(({ method }) => method === 'session/prompt')?.params?.prompt).toEqual([
     { type: 'text', text: 'Look.' },
     { type: 'image', data: 'AA==', mimeType: 'image/png' },
     { type: 'resource_link', uri: 'file:///project/a.txt', name: 'a.txt', mimeType: 'text/plain' },
+    { type: 'text', text: 'Attached file: a.json\n\n[1]' },
   ])
   await client.close()
 })

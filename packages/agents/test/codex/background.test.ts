@@ -8,7 +8,7 @@ import { codex } from '../../src/codex.ts'
 import { recordingOf } from '../replay.ts'
 import { codexVersions } from './codex-stage.ts'
 import { writeReplayProgram } from './replay-program.ts'
-import { codexScenes, connectScene } from './scenes.ts'
+import { codexScenes, connectScene, dot } from './scenes.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -99,8 +99,23 @@ describe.each(codexVersions)('Codex %s', (version) => {
 })
 
 test.each([
-  [{ mime: 'text/plain', url: 'data:text/plain,Hello' }, 'does not take a file of the type text/plain'],
-  [{ mime: 'image/png', url: 'file:///no/such/picture.png' }, "picture /no/such/picture.png can't be read"],
+  [
+    { mime: 'application/pdf', url: 'data:application/pdf,%25PDF-1.7' },
+    'does not take a file of the type application/pdf',
+  ],
+  [{ mime: 'image/png', url: 'file:///no/such/picture.png' }, "file file:///no/such/picture.png can't be read"],
 ])('a file that Codex would not see is refused: %o', async (file, message) => {
   await expect(promptItems('codex', { text: 'Look.', files: [file] })).rejects.toThrow(message)
+})
+
+test('a text file becomes a text, and a picture gets the type of its content', async () => {
+  const files = [
+    { mime: 'text/csv', url: 'data:text/csv,a%3Bb', filename: 'rows.csv' },
+    { mime: 'image/jpeg', url: `data:image/jpeg;base64,${dot}` },
+  ]
+  expect(await promptItems('codex', { text: 'Look.', files })).toEqual([
+    { type: 'text', text: 'Look.' },
+    { type: 'text', text: 'Attached file: rows.csv\n\na;b' },
+    { type: 'image', url: `data:image/png;base64,${dot}` },
+  ])
 })

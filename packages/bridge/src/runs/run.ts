@@ -10,8 +10,7 @@ import {
   type RunOptions,
 } from '@reply/core'
 import { pause } from '@reply/core/internal'
-import type { CommandInfo } from '@reply/core/source'
-import { mayActWithoutAsking } from '@reply/core/source'
+import { type CommandInfo, type FileKind, fileTypeOf, mayActWithoutAsking } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
 import { withResolvers } from '@reply/sink/internal'
@@ -146,7 +145,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Posts the prompt, or runs it as a command if the agent lists one with its name. Undefined if the run ended instead: a
-   * right is missing, the run was canceled, or the session can't be guarded. Rejects with a `FileFailure` if a file can't be
+   * right is missing, the run was canceled, the session can't be guarded, or the model doesn't take a file. Rejects with a `FileFailure` if a file can't be
    * read. Files of a command are dropped, and the chat is told.
    */
   async function postPrompt(): Promise<ReplyStream | undefined> {
@@ -175,9 +174,12 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       }
       return client.command({ ...target, command: command.name, arguments: command.rest }, { ...run, onPosting })
     }
-    const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
+    const read = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
+    const refusal = await refusalOf(client, { sessionID, agent, model }, read)
+    if (refusal) return await endWith(refusal, texts.filesRefused)
     if (isCanceled) return await endCanceled()
     if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
+    const files = read.map(({ file }) => file)
     return client.prompt({ ...target, text: prompt.text, files }, runOptions(isGuardRequired))
   }
 
@@ -328,7 +330,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    * run was canceled, if the prompt is no longer allowed, if its directory is not safe, or with a `FileFailure`.
    */
   async function promptToRepeat({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
-    const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
+    const read = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
+    const files = read.map(({ file }) => file)
     if (isCanceled) throw new BridgeError('inbound', texts.canceled)
     if (!people.allMay(prompt, 'prompt')) throw new BridgeError('inbound', texts.rightGone)
     await requireSafe(server, directory)
@@ -487,27 +490,61 @@ class FileFailure extends Error {
   }
 }
 
+/** A file of a prompt, with its content. */
+interface ReadFile {
+  readonly file: PromptFile
+  /** As in `FileType`. */
+  readonly kind: FileKind | undefined
+}
+
 /**
- * Downloads the files of a prompt at the same time, and resolves with them as data URLs, in their order. Rejects with a
+ * Downloads the files of a prompt at the same time, and resolves with them as data URLs of their true types, in their order. Rejects with a
  * `FileFailure` if one can't be downloaded, is larger than `maxBytes`, or is a voice note that was not transcribed.
  */
 async function readFiles(
   connection: Pick<BridgeConnection, 'download'>,
   files: readonly InboundFile[],
   maxBytes: number,
-): Promise<readonly PromptFile[]> {
+): Promise<readonly ReadFile[]> {
   return await Promise.all(
     files.map(async (file) => {
       try {
         // An earlier version may have planned it. No model reads it, and its text was not shown.
         if (isAudio(file)) throw new BridgeError('inbound', texts.notTranscribed)
         const bytes = await connection.download(file, { maxBytes })
-        const url = `data:${file.mime};base64,${Buffer.from(bytes).toString('base64')}`
-        return { url, mime: file.mime, filename: file.name }
+        const { kind, mime } = fileTypeOf(bytes, file.mime)
+        const url = `data:${mime};base64,${Buffer.from(bytes).toString('base64')}`
+        return { kind, file: { url, mime, filename: file.name } }
       } catch (cause) {
         throw new FileFailure(file.name, cause)
       }
     }),
+  )
+}
+
+/**
+ * Returns why a prompt can't have these files, for people: its model doesn't take one, so that the run would fail, or the model would
+ * never see it. Undefined if it takes all of them, or if that is unknown.
+ */
+async function refusalOf(
+  client: Pick<Client, 'takes' | 'models'>,
+  target: Parameters<Client['takes']>[0],
+  files: readonly ReadFile[],
+): Promise<string | undefined> {
+  if (files.length === 0) return undefined
+  // The prompt itself shows then what is wrong.
+  const takes = await client.takes(target).catch(() => undefined)
+  if (!takes) return undefined
+  const refused = files.filter(({ kind }) => kind === undefined || !takes.includes(kind))
+  if (refused.length === 0) return undefined
+  const kinds = refused.flatMap(({ kind }) => kind ?? [])
+  // No model reads files of other kinds.
+  const models = kinds.length < refused.length ? [] : await client.models().catch(() => [])
+  const hasOther = models.some((one) => kinds.every((kind) => one.takes?.includes(kind)))
+  return texts.filesNotTaken(
+    refused.map(({ file }) => plain(file.filename ?? file.mime)),
+    takes,
+    hasOther,
   )
 }
 

@@ -9,11 +9,13 @@ import { changesOf, changesOfMessages, mergedChanges } from '../show/changes.ts'
 import type {
   AgentInfo,
   CommandInfo,
+  FileKind,
   GuardTarget,
   ModelInfo,
   SavedRule,
   SessionInfo,
   SessionQuery,
+  TakesTarget,
 } from '../source/port.ts'
 import { maxSessionDepth } from '../track/state.ts'
 
@@ -40,6 +42,12 @@ export interface Queries {
   sessions(query?: Pick<SessionQuery, 'directory' | 'since'>): Promise<readonly SessionInfo[]>
   /** Lists the models of a directory. Default: the connection's directory. */
   models(directory?: string): Promise<readonly ModelInfo[]>
+  /**
+   * Lists the kinds of files that a prompt may have, for example so that you tell a person before you send a PDF that no model
+   * would read. What a file is, `fileTypeOf` of `@reply/core/source` tells. Default: a new session in the connection's directory.
+   * Undefined if the server doesn't tell.
+   */
+  takes(target?: TakesTarget): Promise<readonly FileKind[] | undefined>
   /**
    * Lists the agents of a directory. Default: the connection's directory. Rejects with `unsupported` if the server has
    * no such list.
@@ -91,6 +99,8 @@ export function createQueries(
     diff,
     sessions,
     models: async (requested) => await source.models(await spelledOrDefault(requested)),
+    takes: async ({ directory: requested, ...target } = {}) =>
+      await source.takes?.({ ...target, directory: await spelledOrDefault(requested) }),
     agents: async (requested) =>
       (await source.agents?.(await spelledOrDefault(requested))) ?? throwUnsupported('agents'),
     commands: async (requested) =>

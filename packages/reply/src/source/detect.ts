@@ -41,6 +41,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     reject: async (ask, message, signal) => await (await detectSource()).reject(ask, message, signal),
     abort: async (place) => await (await detectSource()).abort(place),
     models: async (directory) => await (await detectSource()).models(directory),
+    takes: async (target) => await (await detectSource()).takes(target),
     agents: async (directory) => await (await detectSource()).agents(directory),
     commands: async (directory) => await (await detectSource()).commands(directory),
     savedRules: async () => (await (await detectSource()).savedRules?.()) ?? throwUnsupported('savedRules'),

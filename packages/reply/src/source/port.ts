@@ -2,6 +2,7 @@ import type { Ask } from '../ask.ts'
 import type { ReplyEvent } from '../event.ts'
 import type { Model } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
+import type { FileKind } from './file-type.ts'
 import type { CommandInput, PromptInput, SessionInput } from './input.ts'
 import type {
   AgentInfo,
@@ -16,6 +17,7 @@ import type {
   WorkStatus,
 } from './server-data.ts'
 
+export type { FileKind } from './file-type.ts'
 export type {
   AgentInfo,
   AskList,
@@ -123,6 +125,11 @@ export interface Source {
   abort(place: SessionRef): Promise<void>
   /** Lists the models that are set up for a directory. */
   models(directory: string | undefined): Promise<readonly ModelInfo[]>
+  /**
+   * Lists the kinds of files that a prompt may have there. Resolves with undefined if the server doesn't tell which model would
+   * answer, or what that takes. Absent if nothing is known.
+   */
+  takes?(target: TakesTarget): Promise<readonly FileKind[] | undefined>
   /** Lists the agents of a directory. Absent if the server has no such list. */
   agents?(directory: string | undefined): Promise<readonly AgentInfo[]>
   /** Lists the slash commands of a directory. Absent if the server has no such list. */
@@ -282,6 +289,14 @@ export interface CreateInput extends Pick<SessionInput, 'title' | 'agent' | 'mod
 
 /** When a session's guard applies. `next-run`: a run that is already going continues without it. */
 export type Guarded = 'always' | 'next-run'
+
+/** The session, agent and model of a prompt. */
+export interface TakesTarget extends Pick<SessionInput, 'agent' | 'model'> {
+  /** The session that takes it. Absent for a session that doesn't exist yet. */
+  readonly sessionID?: string | undefined
+  /** The session's directory. Absent if it is unknown or the server's own. */
+  readonly directory?: string | undefined
+}
 
 /** The prompt or command to guard. */
 export interface GuardTarget {

@@ -2,6 +2,7 @@ import type { Ask } from '../ask.ts'
 import type { MessageHead } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Model, Retry, Todo } from '../reply.ts'
+import type { FileKind } from './file-type.ts'
 
 /** A session, as the server describes it. */
 export interface SessionInfo {
@@ -86,6 +87,8 @@ export interface ModelInfo extends Model {
   readonly contextLimit?: number | undefined
   /** The names of its variants, such as `high`. Empty if it has none. */
   readonly variants: readonly string[]
+  /** The kinds of files that it reads in a prompt. Absent if unknown. */
+  readonly takes?: readonly FileKind[] | undefined
 }
 
 /** An agent that the server can use. */

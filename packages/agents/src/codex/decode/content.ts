@@ -1,8 +1,7 @@
 import { basename } from 'node:path'
 import { byteSize } from '@reply/core/show'
-import type { LocalFile } from '@reply/core/source'
+import { fileTypeOf, type LocalFile } from '@reply/core/source'
 import * as z from 'zod'
-import { pictureType } from '../../picture-type.ts'
 
 const unknown = z.unknown().transform(() => undefined)
 
@@ -119,8 +118,8 @@ function fileOfItem(one: z.infer<typeof item>): LocalFile | undefined {
 
 /** A picture in base64, as a file. Undefined if it is not a PNG, JPEG, GIF or WebP. */
 export function pictureIn(data: string): LocalFile | undefined {
-  const mime = pictureType(Buffer.from(data.slice(0, 32), 'base64'))
-  return mime === undefined ? undefined : dataFile(mime, data)
+  const { kind, mime } = fileTypeOf(Buffer.from(data.slice(0, 32), 'base64'), '')
+  return kind === 'image' ? dataFile(mime, data) : undefined
 }
 
 const readFileResponse = z.object({ dataBase64: z.string() })

@@ -1,4 +1,4 @@
-import type { ModelInfo } from '@reply/core/source'
+import { type ModelInfo, takenKinds } from '@reply/core/source'
 import * as z from 'zod'
 import { formSchema } from '../../forms/decode.ts'
 import type { Form } from '../../forms/form.ts'
@@ -238,6 +238,7 @@ const models = z.object({
     z.object({
       model: z.string(),
       displayName: z.string(),
+      inputModalities: z.array(z.string()).optional(),
       supportedReasoningEfforts: z.array(z.object({ reasoningEffort: z.string() })).default([]),
     }),
   ),
@@ -247,9 +248,10 @@ const models = z.object({
 /** The page of a list of models, with their efforts as variants. Throws if the response is malformed. */
 export function modelsIn(value: unknown): Page<ModelInfo> {
   const { data, nextCursor } = models.parse(value)
-  const items = data.map(({ model: modelID, displayName: name, supportedReasoningEfforts }) => {
+  const items = data.map(({ model: modelID, displayName: name, inputModalities, supportedReasoningEfforts }) => {
     const variants = supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort)
-    return { providerID: 'openai', modelID, name, variants }
+    const takes = inputModalities && takenKinds((kind) => kind === 'image' && inputModalities.includes(kind))
+    return { providerID: 'openai', modelID, name, variants, takes }
   })
   return { items, next: nextCursor ?? undefined }
 }

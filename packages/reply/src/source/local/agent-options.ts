@@ -71,6 +71,8 @@ export interface LocalAgentOptions {
   readonly spelled?: ((directory: string) => Promise<string>) | undefined
   /** Like `Source.models`. Default: an empty list. */
   readonly models?: Source['models'] | undefined
+  /** Like `Source.takes`. Default: absent. */
+  readonly takes?: NonNullable<Source['takes']> | undefined
   /** Like `Source.commands`. Default: absent. */
   readonly commands?: NonNullable<Source['commands']> | undefined
   /** Like `Source.agents`. Default: absent. */

@@ -92,6 +92,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       await startOnce()
       return (await options.models?.(directory)) ?? []
     },
+    takes: async (target) => {
+      await startOnce()
+      return await options.takes?.(target)
+    },
     ...(options.fork && { fork: forkSession }),
     ...(options.commands && { commands: options.commands }),
     ...(options.agents && { agents: options.agents }),

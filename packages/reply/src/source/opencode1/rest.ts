@@ -76,6 +76,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     projects: () => dataOf('GET /project', client.project.list()),
     providers: (directory: string | undefined) =>
       dataOf('GET /config/providers', client.config.providers(directoryField({ directory }))),
+    config: (directory: string | undefined) => dataOf('GET /config', client.config.get(directoryField({ directory }))),
     agents: (directory: string | undefined) => dataOf('GET /agent', client.app.agents(directoryField({ directory }))),
     commands: (directory: string | undefined) =>
       dataOf('GET /command', client.command.list(directoryField({ directory }))),

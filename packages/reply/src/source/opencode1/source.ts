@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
+import { type FileKind, takesOf } from '../file-type.ts'
 import { endsWithRules, unguardedError } from '../guard-rules.ts'
 import type { Address } from '../http/address.ts'
 import { createMessageIDs } from '../message-id.ts'
@@ -12,13 +13,17 @@ import type {
   SessionInfo,
   SessionQuery,
   SourceAnswer,
+  TakesTarget,
 } from '../port.ts'
 import { sharedRead } from '../shared-read.ts'
 import { toCommandBody, toCreateBody, toPromptBody } from './bodies.ts'
 import { createConnector } from './connect.ts'
 import {
+  toAgentModel,
+  toLastModel,
   toReadAgents,
   toReadCommands,
+  toReadDefaults,
   toReadMessages,
   toReadModels,
   toReadRules,
@@ -75,6 +80,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
     reject: rejectAsk,
     abort: async (place) => void (await rest.abort(place)),
     models: async (directory) => toReadModels(await rest.providers(directory), onError),
+    takes: readTakes,
     agents: async (directory) => toReadAgents(await rest.agents(directory), onError),
     commands: async (directory) => toReadCommands(await rest.commands(directory), onError),
     fork: async (place, messageID) => toCreatedSession('fork', await rest.fork(place, messageID), place.directory),
@@ -87,6 +93,28 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   /** Returns the capabilities of the server's version, or those of an old one if its health can't be read. */
   async function learnCapabilities(): Promise<Capabilities> {
     return capabilitiesOf(await rest.health().catch(() => undefined), nextMessageID)
+  }
+
+  /**
+   * Lists what the model of a prompt takes: the prompt's own, else that of its agent's settings, else the session's last one, else
+   * that of the config, as the server chooses it (`createUserMessage` of
+   * https://github.com/sst/opencode/blob/dev/packages/opencode/src/session/prompt.ts).
+   */
+  async function readTakes({
+    sessionID,
+    directory,
+    agent,
+    model,
+  }: TakesTarget): Promise<readonly FileKind[] | undefined> {
+    const models = toReadModels(await rest.providers(directory), onError)
+    if (model) return takesOf(models, model)
+    const [config, agents, messages] = await Promise.all([
+      rest.config(directory),
+      rest.agents(directory),
+      sessionID === undefined ? [] : rest.newestMessage({ sessionID, directory }),
+    ])
+    const defaults = toReadDefaults(config)
+    return takesOf(models, toAgentModel(agents, agent ?? defaults.agent) ?? toLastModel(messages) ?? defaults.model)
   }
 
   /** Lists the root sessions of a directory or of all projects. A session without a directory gets the query's. */

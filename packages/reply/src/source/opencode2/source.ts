@@ -1,9 +1,11 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
+import { isFields } from '../../fields.ts'
 import type { Model } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { createFrameReader } from '../../wire/reader.ts'
 import { createFollowedDecoder } from '../decode/followed-frames.ts'
+import { type FileKind, takesOf } from '../file-type.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
 import { noDirectoryError } from '../http/server-errors.ts'
@@ -18,11 +20,12 @@ import type {
   SourceAnswer,
   SourceCommand,
   SourcePrompt,
+  TakesTarget,
 } from '../port.ts'
 import { resolveDots } from '../resolve-dots.ts'
 import { sharedRead } from '../shared-read.ts'
 import { toFormAnswer } from './decode/ask.ts'
-import { toReadAgents, toReadCommands, toReadModels, toReadRules } from './decode/choices.ts'
+import { toChosenModel, toReadAgents, toReadCommands, toReadModels, toReadRules } from './decode/choices.ts'
 import { dataIn, listIn, toReadForms, toReadMessages, toReadSession, toReadSessions } from './decode/rest-responses.ts'
 import { createDecoder2 } from './decode.ts'
 import { requireGuard } from './guard.ts'
@@ -89,6 +92,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     reject: rejectAsk,
     abort: async ({ sessionID }) => void (await rest.post(`/session/${sessionID}/interrupt`)),
     models: async (directory) => toReadModels(await readList('/model', directory)),
+    takes: readTakes,
     agents: async (directory) => toReadAgents(await readList('/agent', directory)),
     commands: async (directory) => toReadCommands(await readList('/command', directory)),
     savedRules: async () => toReadRules(listIn(await rest.get('/permission/saved'))),
@@ -132,6 +136,31 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   /** Returns the items of a list that belongs to a directory. */
   async function readList(route: string, directory: string | undefined): Promise<readonly unknown[]> {
     return listIn(await rest.get(route, { query: { 'location[directory]': directory } }))
+  }
+
+  /**
+   * Lists what the model of a prompt takes: the prompt's own, else the session's, else that of its agent's settings, else the
+   * server's default.
+   */
+  async function readTakes({
+    sessionID,
+    directory,
+    agent,
+    model,
+  }: TakesTarget): Promise<readonly FileKind[] | undefined> {
+    const query = { 'location[directory]': directory }
+    const [models, agents, fallback, session] = await Promise.all([
+      readList('/model', directory),
+      readList('/agent', directory),
+      rest.get('/model/default', { query }),
+      sessionID === undefined ? undefined : rest.get(`/session/${sessionID}`),
+    ])
+    const chosen =
+      model ??
+      toChosenModel(dataIn(session)) ??
+      toChosenModel(agents.find((one) => isFields(one) && one.id === (agent ?? 'build'))) ??
+      toChosenModel({ model: dataIn(fallback) })
+    return takesOf(toReadModels(models), chosen)
   }
 
   /**

@@ -2,9 +2,10 @@ import * as z from 'zod/mini'
 import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import { type OnError, ReplyError } from '../../../error.ts'
 import type { Part } from '../../../part.ts'
-import type { Todo } from '../../../reply.ts'
+import type { Model, Todo } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import { inEnglish } from '../../decode/check.ts'
+import { takenKinds } from '../../file-type.ts'
 import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
 import { type AskOrigin, toPermission, toQuestion } from './ask.ts'
@@ -133,7 +134,37 @@ const modelSchema = z.looseObject({
   name: z.optional(z.string()),
   limit: z.optional(z.looseObject({ context: z.number() })),
   variants: z.optional(z.record(z.string(), z.unknown())),
+  capabilities: z.catch(z.optional(z.object({ input: z.record(z.string(), z.unknown()) })), undefined),
 })
+
+const configSchema = z.looseObject({ model: z.optional(z.string()), default_agent: z.optional(z.string()) })
+
+/**
+ * Returns the model and the agent that the server's config names for prompts without them. The model is written as
+ * `provider/model`. Without an agent, it is `build`.
+ */
+export function toReadDefaults(config: unknown): { readonly model: Model | undefined; readonly agent: string } {
+  const { model = '', default_agent: agent = 'build' } = configSchema.safeParse(config, inEnglish).data ?? {}
+  const [, providerID, modelID] = /^([^/]+)\/(.+)$/s.exec(model) ?? []
+  return { model: providerID === undefined || modelID === undefined ? undefined : { providerID, modelID }, agent }
+}
+
+const namedModelSchema = z.object({ providerID: z.string(), modelID: z.string() })
+const ownModelSchema = z.looseObject({ name: z.string(), model: z.catch(z.optional(namedModelSchema), undefined) })
+
+/** Returns the model that an agent's settings name. Undefined if they name none, and for an unknown agent. */
+export function toAgentModel(agents: unknown, name: string): Model | undefined {
+  const { data = [] } = z.array(z.catch(z.nullable(ownModelSchema), null)).safeParse(agents, inEnglish)
+  return data.find((agent) => agent?.name === name)?.model
+}
+
+/** Returns the model of the newest of these messages. Undefined without one. */
+export function toLastModel(messages: unknown): Model | undefined {
+  const { data = [] } = z.array(z.looseObject({ info: z.unknown() })).safeParse(messages, inEnglish)
+  const info = data.at(-1)?.info
+  const nested = z.looseObject({ model: namedModelSchema }).safeParse(info, inEnglish).data?.model
+  return nested ?? namedModelSchema.safeParse(info, inEnglish).data
+}
 
 /**
  * Returns the models of all providers. Reports and drops malformed providers and models. Empty for a response without a
@@ -144,13 +175,16 @@ export function toReadModels(value: unknown, onError: OnError): readonly ModelIn
   const providers = validItems(read.data?.providers ?? null, providerSchema, 'provider', onError)
   return providers.flatMap(({ id: providerID, models }) =>
     Object.entries(models).flatMap(([modelID, wire]) =>
-      validItems([wire], modelSchema, 'model', onError).map(({ name = modelID, limit, variants = {} }) => ({
-        providerID,
-        modelID,
-        name,
-        contextLimit: limit && limit.context > 0 ? limit.context : undefined,
-        variants: Object.keys(variants),
-      })),
+      validItems([wire], modelSchema, 'model', onError).map(
+        ({ name = modelID, limit, variants = {}, capabilities }) => ({
+          providerID,
+          modelID,
+          name,
+          contextLimit: limit && limit.context > 0 ? limit.context : undefined,
+          variants: Object.keys(variants),
+          takes: capabilities && takenKinds((kind) => capabilities.input[kind] === true),
+        }),
+      ),
     ),
   )
 }

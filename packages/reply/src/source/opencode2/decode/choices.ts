@@ -1,5 +1,7 @@
 import * as z from 'zod/mini'
+import type { Model } from '../../../reply.ts'
 import { inEnglish } from '../../decode/check.ts'
+import { takenKinds } from '../../file-type.ts'
 import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, ModelInfo, SavedRule } from '../../port.ts'
 
@@ -10,6 +12,7 @@ const modelInfoSchema = z.looseObject({
   name: z.optional(z.string()),
   enabled: z.optional(z.boolean()),
   limit: z.optional(z.looseObject({ context: z.number() })),
+  capabilities: z.catch(z.optional(z.looseObject({ input: z.array(z.string()) })), undefined),
   variants: z.optional(z.array(z.looseObject({ id: z.optional(z.string()), name: z.optional(z.string()) }))),
 })
 
@@ -21,10 +24,20 @@ export function toReadModels(items: readonly unknown[]): readonly ModelInfo[] {
   return items.flatMap((item) => {
     const model = modelInfoSchema.safeParse(item, inEnglish)
     if (!model.success || model.data.enabled === false) return []
-    const { providerID, id: modelID, name = modelID, limit, variants = [] } = model.data
+    const { providerID, id: modelID, name = modelID, limit, variants = [], capabilities } = model.data
     const contextLimit = limit && limit.context > 0 ? limit.context : undefined
-    return [{ providerID, modelID, name, contextLimit, variants: variants.flatMap((one) => one.id ?? one.name ?? []) }]
+    const variantNames = variants.flatMap((one) => one.id ?? one.name ?? [])
+    const takes = capabilities && takenKinds((kind) => capabilities.input.includes(kind))
+    return [{ providerID, modelID, name, contextLimit, variants: variantNames, takes }]
   })
+}
+
+const chosenSchema = z.looseObject({ model: z.optional(z.looseObject({ providerID: z.string(), id: z.string() })) })
+
+/** Returns the model that a session, or an agent's settings, name. Undefined if they name none. */
+export function toChosenModel(value: unknown): Model | undefined {
+  const model = chosenSchema.safeParse(value, inEnglish).data?.model
+  return model && { providerID: model.providerID, modelID: model.id }
 }
 
 const agentSchema = z.looseObject({

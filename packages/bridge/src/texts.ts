@@ -81,6 +81,7 @@ export const texts = {
   noteWithCommand: 'Nothing was run: a command can’t have a voice note. Type its arguments.',
   understood: '🎙️ Understood:',
   quoteHelp: 'While it waits, you can change it: reply to this message with the text, or send /edit and the text.',
+  quoteHelpWithoutReplies: 'While it waits, you can change it: send /edit and the text.',
   spokenNoAnswer:
     'A voice note never answers a request, so it waits for its turn. To answer, press a button or type the answer.',
   noteTooLong: (length: number, most: number) =>

@@ -74,6 +74,8 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
     // Slack sends each event to one of up to 10 sockets. https://docs.slack.dev/apis/events-api/using-socket-mode#connections
     listens: 'anywhere',
     posts: 'anywhere',
+    // A reply in a thread is to the thread.
+    hasNoReplies: true,
     sinkFor: (at, more) => channel.sinkFor(at, sinkOptionsOf(fields, host, more)),
     // It opens the channel, because the address of a message has the name of the workspace.
     // https://docs.slack.dev/interactivity/deep-linking

@@ -40,7 +40,7 @@ async function setup(): Promise<BridgeStage> {
         buttons: controls.map((row) => row.map(({ label, value }) => ({ label, data: value }))),
       })),
     isTyping: () => slack.status('C1', root) !== '',
-    reportsReplyAuthors: false,
+    hasReplies: false,
     connections: () => slack.sockets,
     shareAccount,
     close: () => slack.close(),

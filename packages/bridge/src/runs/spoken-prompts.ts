@@ -191,7 +191,10 @@ export function createSpokenPrompts(
     const isAsking = runs.active(prompt).some(({ stream }) => {
       return stream()?.reply?.asks.some(({ status }) => status === 'pending')
     })
-    const hints = [...(isAsking ? [texts.spokenNoAnswer] : []), ...(isWaiting ? [texts.quoteHelp] : [])]
+    // Since it was queued, the channel may have left the config.
+    const hasNoReplies = channels.has(prompt.channel) && channels.connectionOf(prompt.channel).hasNoReplies
+    const help = hasNoReplies ? texts.quoteHelpWithoutReplies : texts.quoteHelp
+    const hints = [...(isAsking ? [texts.spokenNoAnswer] : []), ...(isWaiting ? [help] : [])]
     const text = [texts.understood, '', quoted(prompt.text), ...hints.flatMap((hint) => ['', plain(hint)])].join('\n')
     let isStored = false
     const posted = channels.tryPost(prompt, { text, replyTo: prompt.messageRef, silent: true }).then(async (refs) => {

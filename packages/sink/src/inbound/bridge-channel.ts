@@ -130,6 +130,8 @@ export interface BridgeConnection {
    * platform has none for this chat. Absent if it has none at all.
    */
   readonly linkTo?: ((chat: Chat, message: MessageRef) => string | undefined) | undefined
+  /** People can't reply to a single message on the platform, so no text has a `replyTo`. Default: they can. */
+  readonly hasNoReplies?: true | undefined
   /** Downloads a file that a person sent. Rejects with a `PortError`, of type `too-long` as soon as it exceeds `maxBytes`. */
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
   /** Sets the commands in the platform's own menu. Absent if the platform has no call for it. */

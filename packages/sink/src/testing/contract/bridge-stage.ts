@@ -45,8 +45,8 @@ export interface BridgeStage {
   readonly keepsMessages?: boolean | undefined
   /** Whether the platform marks mentions of the bot. Default true. */
   readonly mentions?: boolean | undefined
-  /** Whether the platform reports the author of the message that a text replies to. Default true. */
-  readonly reportsReplyAuthors?: boolean | undefined
+  /** Whether people can reply to a single message. Default true. */
+  readonly hasReplies?: boolean | undefined
   /** Starts another fake of the platform, whose account several connections use at the same time. Absent if one has to be alone. */
   readonly shareAccount?: (() => Promise<SharedAccount>) | undefined
   /** Ends the channel's own connection. Called at the end of each clause. */

@@ -74,7 +74,7 @@ export const bridging = [
   },
   {
     name: 'reports that a text replies to a message of the bot',
-    needs: ({ reportsReplyAuthors: tellsReplies }) => tellsReplies !== false,
+    needs: ({ hasReplies }) => hasReplies !== false,
     run: async (stage) => {
       await withConnection(stage, async (at) => {
         const [ref] = await at.connection.post({ chat: stage.chat, text: 'A note.' })
@@ -85,6 +85,14 @@ export const bridging = [
           replyTo?.id === ref.id && repliesToBot === true,
           `It passed on ${JSON.stringify({ replyTo, repliesToBot })}.`,
         )
+      })
+    },
+  },
+  {
+    name: 'says whether people can reply to a single message',
+    run: async (stage) => {
+      await withConnection(stage, async ({ connection: { hasNoReplies } }) => {
+        must((hasNoReplies === true) === (stage.hasReplies === false), `It says ${hasNoReplies ? 'no' : 'yes'}.`)
       })
     },
   },

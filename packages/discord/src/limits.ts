@@ -47,8 +47,8 @@ export const signatureMs = 5 * 60_000
 export const reactionPauseMs = 300
 
 /**
- * A bot's files: 10 MiB for each, "the maximum request size when sending a message is 25 MiB", and ten files in a message.
- * https://discord.com/developers/docs/reference#uploading-files
+ * A bot's files: 10 MiB for each (https://discord.com/developers/docs/reference#uploading-files), ten in a message, and 25 MiB for
+ * the whole request (https://discord.com/developers/docs/resources/message#create-message).
  */
 export const fileLimits: FileLimits = { maxBytes: 10_485_760, perPost: 10, postBytes: 24_000_000 }
 

@@ -68,6 +68,15 @@ export interface Policy {
    */
   readonly documentLength: number
   /**
+   * Which files of the reply are posted.
+   * - `all`: those that the agent sends, and those that its tools return, for example screenshots. With `quiet` like `sent`.
+   * - `sent`: those that the agent sends: in its answer, or with the tool `send_file`.
+   * - `none`: no files.
+   *
+   * Files that a tool opens for the model to look at are never posted. Default `all`.
+   */
+  readonly files: 'all' | 'sent' | 'none'
+  /**
    * How long a settled reply is retried without any progress, in ms. After that its missing messages are listed in
    * `Delivery.undelivered`, and `onError` gets `given-up`. Default 86,400,000, a day.
    */
@@ -102,6 +111,7 @@ const fields = {
     .enum({ elsewhere: 'elsewhere', always: 'always' } satisfies Named<Policy['abortNotice']>)
     .default('elsewhere'),
   documentLength: z.number().int().min(500).default(4000),
+  files: z.enum({ all: 'all', sent: 'sent', none: 'none' } satisfies Named<Policy['files']>).default('all'),
   giveUpMs: ms.min(1000).default(86_400_000),
   allowUnseen: z.boolean().default(false),
 } satisfies { readonly [Field in keyof Policy]-?: z.ZodType<Policy[Field]> }
@@ -129,6 +139,8 @@ const descriptions: Readonly<Record<keyof Policy, string>> = {
   abortNotice:
     "When to post that a run was aborted: 'elsewhere' only if another client aborted it, 'always'. Default: elsewhere.",
   documentLength: 'Code and diffs that are longer than this are posted as a file, in UTF-16 units. Default: 4000.',
+  files:
+    "Which files are posted: 'all' those that the agent sends and its tools return, 'sent' those that it sends, 'none'. Default: all.",
   giveUpMs: 'How long a settled reply is retried without any progress, in ms. Default: 86400000, a day.',
   allowUnseen: 'Whether a permission can be allowed while its tool input is unknown. Default: false.',
 }

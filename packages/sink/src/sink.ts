@@ -14,6 +14,7 @@ import { base64url } from './base64url.ts'
 import { type Policy, toPolicy, toTexts } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { addDeliveries, type Delivery } from './deliver/delivery.ts'
+import type { ReadFile } from './deliver/file-loader.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
@@ -64,6 +65,11 @@ export interface ChannelSinkOptions {
   readonly shows?: (() => 'all' | 'asks') | undefined
   /** Whether no post notifies, where posts can be silent. Called whenever the messages are computed. Default: false. */
   readonly isQuiet?: (() => boolean) | undefined
+  /**
+   * Reads the files of replies, right before each is posted. Default: `data:` URLs are read, and other files are named with their
+   * address. `createFileReader` of `@reply/sink/node` makes one.
+   */
+  readonly readFile?: ReadFile | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Called once for each failure that the sink handled. Default: failures are not reported. */

@@ -94,6 +94,13 @@ export interface Texts {
   removed: string
   /** The caption of a file with this many lines. */
   file: (name: string, lines: number) => string
+  /**
+   * In place of a file that was not posted. `why` is a sentence that names the file. Undefined if the platform refused it without
+   * one, or takes no files.
+   */
+  fileUnsent: (name: string, why: string | undefined) => string
+  /** At the end: the files beyond the `most` that a chat gets of one answer. */
+  filesLeft: (names: readonly string[], most: number) => string
   /** Below the beginning of code that will be posted as a file. `lines` is the number of lines so far. */
   fileFollows: (name: string, lines: number) => string
   /** The first line of a permission. `title` is one line, for example `edit: src/a.ts`. */
@@ -271,6 +278,9 @@ export const texts: Texts = {
   continued: '(continued)',
   correction: 'Corrected:',
   removed: '…',
+  fileUnsent: (name, why) => `📎 ${why ?? `The file ${name} can't be sent to this chat.`}`,
+  filesLeft: (names, most) =>
+    `📎 ${counted(names.length, 'more file')}, not sent because a chat gets ${most} of one answer: ${names.join(', ')}`,
   fileFollows: (name, lines) => `… ${lines} lines: all of them follow in ${name}`,
   file: (name, lines) => `📄 ${name}, ${lines} lines`,
   permission: (title) => `Allow this? ${title}`,

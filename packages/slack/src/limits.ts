@@ -71,8 +71,8 @@ const tier3 = { scope: 'client', calls: 49, perMs: 60_500 } as const
 const tier4 = { scope: 'client', calls: 98, perMs: 60_500 } as const
 
 /**
- * Slack takes files of 1 GB. These are this package's own limits, because a file is kept in memory while it is sent. Slack shows
- * several files of one call together, and documents no number: https://docs.slack.dev/messaging/working-with-files
+ * Slack takes files of 1 GB. These are this package's own limits, because a file is kept in memory while it is sent. Files of
+ * one call are attached to one message, and Slack documents no number: https://docs.slack.dev/messaging/working-with-files
  */
 export const fileLimits: FileLimits = { maxBytes: 50_000_000, perPost: 10 }
 

@@ -6,7 +6,7 @@ import { statusKey } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Limits } from '../port/limits.ts'
 import type { ChannelPort } from '../port/port.ts'
-import type { PortError } from '../port/port-error.ts'
+import { FileRefusal, type PortError } from '../port/port-error.ts'
 import type { Edit, LookUp, Operation, Post, Remove } from './operation.ts'
 import type { Performed } from './perform.ts'
 import {
@@ -75,6 +75,12 @@ export function withFailure(ledger: Ledger, call: FailedCall): Ledger {
     default:
       return operation satisfies never
   }
+}
+
+/** Records that the files of a post can't be read, so that nothing is posted. `begun` has the post's intent. Pure. */
+export function withUnread(begun: Ledger, { slot }: Post, error: FileRefusal, at: number): Ledger {
+  const intent = openIntentOf(begun, slot)
+  return intent ? withGivenUpPost(begun, intent, { error, at }) : begun
 }
 
 /** Whether the operation was refused while its text grows. It is then tried again once the text has changed. */
@@ -200,6 +206,7 @@ function withGivenUpPost(
     at,
     reason: error.message,
     failure: error.type,
+    ...(error instanceof FileRefusal && { isForPeople: true }),
   })
   return intent.tries > 1 ? withOneMoreDoubtful(after) : after
 }
@@ -215,7 +222,7 @@ function easierText(ledger: Ledger, slot: Slot, { type }: PortError): Pick<Ledge
   const { length } = slot.bubble
   const most = Math.floor((Math.min(length, caps[key]?.most ?? length) * 3) / 4)
   // A file cannot be cut shorter.
-  if (most < 1 || slot.file) return undefined
+  if (most < 1 || slot.file || slot.attachments) return undefined
   // The text before this position already fits.
   const from = slot.piece?.from ?? 0
   return { plain, caps: { ...caps, [key]: { most, from } } }

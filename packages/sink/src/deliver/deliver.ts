@@ -12,15 +12,16 @@ import { type AnswerRestrictions, guardFrom, withExplainedFirst, withGuard } fro
 import { emptyLedger, type GrowingText, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
-import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
-import type { PortError } from '../port/port-error.ts'
+import type { Attachment, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
+import { FileRefusal, type PortError } from '../port/port-error.ts'
 import type { Texts } from '../texts.ts'
 import { withResolvers } from '../with-resolvers.ts'
-import { withExpired, withFailure, withSuccess } from './call-result.ts'
+import { withExpired, withFailure, withSuccess, withUnread } from './call-result.ts'
 import { createChatOrder } from './chat-order.ts'
 import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
+import { createFileLoader, type ReadFile } from './file-loader.ts'
 import { createLateEdits } from './late-edits.ts'
-import { callKindOf, type Operation } from './operation.ts'
+import { callKindOf, isFilePost, type Operation, type Post } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
 import { canEditIn, createPainter, modeOf, type Picture } from './picture.ts'
@@ -53,6 +54,7 @@ export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions
   readonly isQuiet?: (() => boolean) | undefined
   readonly keepsText?: ((reply: Reply) => boolean) | undefined
   readonly mayAnswer?: MayAnswer | undefined
+  readonly readFile?: ReadFile | undefined
   readonly clock: Clock
   /** Returns a random string of the given length that can't be guessed. */
   readonly secret: (length: number) => string
@@ -116,6 +118,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** The newest reply, while some of its operations wait for their time, for the chat or for its turn. */
   let waitingReply: Reply | undefined
   const wake = createWake(clock, schedule.readyAt, startWork)
+  const files = createFileLoader({ readFile: options.readFile, limits: port.limits.files, clock, onLoaded: startWork })
   const lateEdits = createLateEdits(options.store.late, startWork, onError)
   let result = withResolvers<Delivery>()
   let loaded = Promise.resolve()
@@ -223,6 +226,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         continue
       }
       order.setExclusiveAsk(reply, ledger)
+      const shownReply = reply
       const { slots, nextAt, isTyping, doing, growing } = pictureOf(reply, now)
       const isClosed = port.reports?.isClosed() === true
       typing.set(isTyping && !isClosed, doing)
@@ -254,7 +258,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       }
       if (operations.length === 0 && reply.phase === 'settled' && isReported) resolveSettled(reply)
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
-      const next = operations.find((operation) => schedule.readyAt(operation) <= now)
+      const next = operations.find((operation) => schedule.readyAt(operation) <= now && hasFiles(operation, shownReply))
+      if (!next) files.dropLoaded()
       if (!next) {
         // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
         // So it is while only a status waits, which new text precedes.
@@ -262,7 +267,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         waitingReply = isTextWaiting && !operations.some(schedule.isGathering) ? reply : undefined
         if (order.isBlockedByAsk()) pace.onFree(startWork)
         const awaitedAt = isReported ? undefined : reportsDueAt
-        return wake.wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
+        const waiting = operations.filter((operation) => !isFilePost(operation) || !files.isLoading(operation.slot))
+        return wake.wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), waiting)
+      }
+      const filePost = isFilePost(next) ? next : undefined
+      const read = filePost && files.loadedFor(filePost.slot)
+      if (read instanceof FileRefusal) {
+        files.release()
+        if (filePost) await storeUnread(filePost, read)
+        continue
       }
       const kind = callKindFor(next)
       const endCall = order.isBehind(next.priority) ? undefined : pace.startCall(kind)
@@ -272,11 +285,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       }
       let hasPosted = false
       try {
-        lastCall = performAndRecord(next, kind, growing).then((isDone) => {
+        lastCall = performAndRecord(next, kind, growing, read).then((isDone) => {
           hasPosted = isDone && next.type === 'post'
         })
         await lastCall
       } finally {
+        if (filePost) files.release()
         endCall(hasPosted)
       }
     }
@@ -344,7 +358,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    * look it up.
    */
   function postKindOf(slot: Slot): IntentEntry['kind'] {
-    if (slot.file && port.upload) return 'file'
+    if ((slot.file || slot.attachments) && port.upload) return 'file'
     return native.streaming && opensStream(slot) && !openIntentOf(ledger, slot) ? 'stream' : undefined
   }
 
@@ -357,16 +371,22 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     operation: Operation,
     call: CallKind,
     growing: GrowingText | undefined,
+    attachments: readonly Attachment[] | undefined,
   ): Promise<boolean> {
     ledger = { ...ledger, calls: ledger.calls + 1, ...(showsText(operation) && { growing }) }
     if (operation.type === 'post') {
-      const kind = postKindOf(operation.slot)
-      await storeLedger(withIntent(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
+      await storeLedger(withNewIntent(operation))
     }
     if (operation.type === 'edit') await storeLedger(withEditStarted(ledger, operation))
     if (isStopped) return false
     try {
-      const done = await perform(operation, { ...options, ledger, signal, stream: native.streaming })
+      const done = await perform(operation, {
+        ...options,
+        ledger,
+        signal,
+        stream: native.streaming,
+        files: attachments,
+      })
       schedule.recordSuccess(operation)
       native.record(operation)
       await reportIfTakenOver(operation, storeLedger(withSuccess(ledger, operation, done, { at: clock.now(), port })))
@@ -376,6 +396,23 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       await reportIfTakenOver(operation, recordFailure(operation, call, toPortError(error)))
       return false
     }
+  }
+
+  /** Returns the ledger with the intent of a post. */
+  function withNewIntent(post: Post): Ledger {
+    const kind = postKindOf(post.slot)
+    return withIntent(ledger, post, { id: options.secret(24), at: clock.now(), canEdit, kind })
+  }
+
+  /** Records that the files of a post can't be read. A note then takes their place. */
+  async function storeUnread(post: Post, error: FileRefusal): Promise<void> {
+    await storeLedger(withUnread(withNewIntent(post), post, error, clock.now()))
+    onError(new SinkError('port', `A file for chat ${chat.id}: ${error.message}`, { cause: error }))
+  }
+
+  /** Whether the operation can be performed without reading files first. Begins to read those that it needs. */
+  function hasFiles(operation: Operation, shownReply: Reply): boolean {
+    return !isFilePost(operation) || files.isLoaded(operation.slot, shownReply)
   }
 
   /**
@@ -414,6 +451,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     stopListeningToReports()
     lateEdits.stopListening()
     wake.stop()
+    files.release()
     typing.set(false)
     order.release()
     schedule.setWaitingText([])

@@ -1,6 +1,7 @@
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
 import { type Entry, isEditable, isOrWasThere } from '../ledger/entry.ts'
+import { attachmentKey } from '../ledger/keys.ts'
 import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 import { needsEdit, needsNoPost } from './reconcile.ts'
@@ -24,7 +25,10 @@ export interface Delivery {
 export interface Undelivered {
   /** Identifies the message within its reply. */
   readonly key: string
-  /** The content of the message. People wait for an `answer` or an `ending`. The other types are less important. */
+  /**
+   * The content of the message. People wait for an `answer`, an `ending` or an `attachment`, which are files of the reply. The other
+   * types are less important.
+   */
   readonly card: CardType
   /** Why it is missing. Use it in code instead of `reason`. */
   readonly type: UndeliveredType
@@ -52,9 +56,12 @@ const reasons: Readonly<Record<Missing['type'], string>> = {
 
 const unconfirmed = 'It was posted twice, and the platform confirmed neither post.'
 
-/** Whether an answer or an ending may be missing after all its tries. Other types are less important or shown as text. */
+const unposted = 'The chat takes no files, or not as many of one answer. It names this one.'
+
+/** Whether an answer, an ending or files may be missing after all tries. Other types are less important or shown as text. */
 function isPerhapsMissing(entry: Entry): boolean {
-  return entry.state === 'doubtful' && isAwaited(entry) && !entry.isReplaced && !isWorthAnotherTry(entry)
+  const isListed = isAwaited(entry) || entry.type === 'attachment'
+  return entry.state === 'doubtful' && isListed && !entry.isReplaced && !isWorthAnotherTry(entry)
 }
 
 /** Returns messages that are missing or show an outdated text, without statuses. */
@@ -70,16 +77,20 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['mess
 
 /** Returns the delivery that a ledger records. `missing` adds messages that the ledger doesn't have. */
 export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], type: 'stopped' }): Delivery {
-  // The code of a refused file is shown as text.
+  // The code of a refused file is shown as text, and the files of a refused album are tried one by one.
   const failed = ledger.entries
     .filter((entry) => entry.state === 'failed')
-    .filter(({ type }) => type !== 'status' && type !== 'file')
+    .filter(({ type, files = [] }) => type !== 'status' && type !== 'file' && files.length <= 1)
+  const unsent = ledger.entries.flatMap((entry) => entry.unsent ?? [])
   const uncertain = ledger.entries.filter(isPerhapsMissing)
   const { messages, type } = missing
   return {
     shown: ledger.entries.filter((entry) => isOrWasThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
       ...failed.map(({ key, type: card, reason, failure }) => ({ key, card, type: failure, reason })),
+      ...unsent.map(
+        (key) => ({ key: attachmentKey([key]), card: 'attachment', type: 'refused', reason: unposted }) as const,
+      ),
       ...uncertain.map(({ key, type: card }) => ({ key, card, type: 'ambiguous', reason: unconfirmed }) as const),
       ...messages.map(({ key, card }) => ({ key, card, type, reason: reasons[type] })),
     ],

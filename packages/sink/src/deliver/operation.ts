@@ -47,6 +47,11 @@ export interface LookUp {
   readonly priority: Priority
 }
 
+/** Whether the operation posts files of the reply. */
+export function isFilePost(operation: Operation): operation is Post {
+  return operation.type === 'post' && operation.slot.attachments !== undefined
+}
+
 /** Returns the kind of call that performs the operation. `postedAs` says how a post's slot is posted. */
 export function callKindOf(operation: Operation, postedAs?: IntentEntry['kind']): CallKind {
   switch (operation.type) {

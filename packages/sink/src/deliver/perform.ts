@@ -14,6 +14,7 @@ import type {
   EditOptions,
   LookedUp,
   MessageRef,
+  PostOptions,
   Render,
 } from '../port/port.ts'
 import { PortError } from '../port/port-error.ts'
@@ -36,6 +37,8 @@ export interface OperationTarget {
   readonly signal: AbortSignal
   /** Growing text is streamed. */
   readonly stream?: AppendStream | undefined
+  /** For a post of files: what was read of them. */
+  readonly files?: readonly Attachment[] | undefined
 }
 
 /** The result of an operation. Empty unless it was a post or a look-up. */
@@ -74,10 +77,19 @@ async function postSlot(operation: Post, target: OperationTarget): Promise<Messa
   const { slot, isLoud } = operation
   const replyTo = replyToOf(operation, target)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
+  if (slot.attachments) return await postFiles(target, posting)
   if (slot.file && port.upload) return await port.upload(textAttachment(slot.file), posting)
   if (target.stream && openIntentOf(ledger, slot)?.kind === 'stream')
     return await target.stream.open(unsentPiece(slot), posting)
   return await port.post(slot.bubble, posting)
+}
+
+/** Posts what was read of the slot's files. An album that the port can't post is refused, so that each file is tried by itself. */
+async function postFiles({ port, files = [] }: OperationTarget, posting: PostOptions): Promise<MessageRef> {
+  const [file, ...more] = files
+  const posted = more.length > 0 ? port.uploadAlbum?.(files, posting) : file ? port.upload?.(file, posting) : undefined
+  if (posted) return await posted
+  throw new PortError('refused', "The port can't post these files.")
 }
 
 /** Returns the file to upload for a text. */

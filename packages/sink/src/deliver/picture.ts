@@ -4,6 +4,7 @@ import { layout } from '../layout/layout.ts'
 import type { Slot } from '../layout/slot.ts'
 import { mayAllow } from '../ledger/guard.ts'
 import { type GrowingText, type Ledger, shownOf } from '../ledger/ledger.ts'
+import { defaultFileLimits } from '../port/limits.ts'
 import { createActivityTimes } from '../view/status.ts'
 import { type Mode, type View, view } from '../view/view.ts'
 import type { DelivererOptions } from './deliver.ts'
@@ -60,6 +61,7 @@ export function createPainter(options: DelivererOptions, secretOf: SecretOf, nat
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
       former,
+      album: port.uploadAlbum && (limits.files ?? defaultFileLimits).perPost,
       mayAllow: (state) => mayAllow(state, options),
       isStreaming: stream !== undefined,
     })

@@ -61,7 +61,11 @@ function nextPost(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts)
   const missing = missingSlots(ledger, slots)
   const ask = missing.findIndex(isWaitingAsk)
   // Posts keep their order, so an urgent post makes those before it as urgent, unless that takes too long.
-  const isTooLate = facts.hasTimeFor?.(ask) === false || missing.slice(0, 1).some((one) => facts.isRefused?.(one))
+  const isTooLate =
+    facts.hasTimeFor?.(ask) === false ||
+    // Reading and sending a file may take minutes.
+    missing.slice(0, Math.max(0, ask)).some(({ attachments }) => attachments !== undefined) ||
+    missing.slice(0, 1).some((one) => facts.isRefused?.(one))
   const slot = missing[ask > 0 && isTooLate ? ask : 0]
   const [urgency] = missing.map((one) => postPriority(one, facts)).toSorted((a, b) => order[a] - order[b])
   if (!slot || !urgency) return undefined
@@ -204,11 +208,15 @@ function isLoudIn({ card, isLast }: Slot, { isSettled, isQuiet }: ReconcileFacts
   return card.type === 'answer' && isSettled && isLast === true && !card.isSilent
 }
 
-/** Returns the priority of a slot's post. A status and the checklist are the least urgent, also when the reply has settled. */
+/**
+ * Returns the priority of a slot's post. A status and the checklist are the least urgent, and files are never `final`, also when
+ * the reply has settled.
+ */
 function postPriority({ card }: Slot, { isSettled }: ReconcileFacts): Priority {
   if (card.type === 'ask') return 'ask'
   if (card.type === 'status' || card.type === 'todos') return 'status'
-  return isSettled ? 'final' : 'text'
+  // The texts of other replies go first.
+  return isSettled && card.type !== 'attachment' ? 'final' : 'text'
 }
 
 /**
@@ -224,7 +232,7 @@ function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileFac
 
 /** Whether the message does not certainly show the slot. Always false for files and for messages that stay as they are. */
 export function needsEdit({ content, isUnsure }: ShownEntry, slot: Slot): boolean {
-  if (slot.file || slot.isKept) return false
+  if (slot.file || slot.attachments || slot.isKept) return false
   return isUnsure === true || content.type !== 'known' || content.whole !== slot.whole
 }
 
@@ -239,6 +247,7 @@ const isRemovable: Readonly<Record<CardType, boolean>> = {
   todos: false,
   reasoning: false,
   file: false,
+  attachment: false,
   ending: false,
 }
 

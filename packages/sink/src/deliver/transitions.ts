@@ -54,6 +54,8 @@ export function withIntent(
     // An earlier try, possibly of an earlier process, may have succeeded.
     secretHashes: oldAndNewHashes(before, slot),
     before: slot.card.before,
+    files: slot.attachments?.map((one) => one.key),
+    unsent: slot.card.type === 'note' ? slot.card.unsent : undefined,
     reported: slot.card.type === 'notice' ? slot.card.reported : undefined,
     unsureSince: before?.unsureSince,
     kind,
@@ -207,13 +209,14 @@ export function isAwaited({ type }: Pick<EntryFields, 'type'>): boolean {
  * - An answer is posted a second time when the platform responds again, so an outage loses nothing and duplicates at most
  *   one message. After that another copy is likelier than a loss, so the delivery lists the message instead.
  * - An ask has no limit, because the run waits for it and all copies have the same tokens.
- * - A file is tried twice. After that its code is shown as text.
+ * - A file is tried twice. After that its code is shown as text, and the delivery lists files of the reply.
  */
 const mostTriesOf: Readonly<Record<CardType, number>> = {
   answer: 2,
   ending: 2,
   ask: Number.POSITIVE_INFINITY,
   file: 2,
+  attachment: 2,
   status: 1,
   notice: 1,
   heartbeat: 1,

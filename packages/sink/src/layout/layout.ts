@@ -30,7 +30,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
 }
 
 /** Cards below the end of an answer that belong to it. */
-const belowAnswer: ReadonlySet<Card['type']> = new Set(['status', 'file'])
+const belowAnswer: ReadonlySet<Card['type']> = new Set(['status', 'file', 'attachment'])
 
 /**
  * Whether the card is posted after the end of the answer and is not posted yet. Until then, the answer's last message

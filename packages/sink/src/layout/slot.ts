@@ -1,7 +1,7 @@
 import type { Ask } from '@reply/core'
 import { actionIn } from '../asks/token.ts'
 import { hashOf } from '../hash.ts'
-import type { Card, TextFile } from '../ledger/card.ts'
+import type { AttachedFile, Card, TextFile } from '../ledger/card.ts'
 import type { Entry, Part, Piece } from '../ledger/entry.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
@@ -34,6 +34,8 @@ export interface Slot {
   readonly isContinued?: true | undefined
   /** Set for a text that is posted as a file in place of the bubble. */
   readonly file?: TextFile | undefined
+  /** Set for files of the reply: posted in place of the bubble. */
+  readonly attachments?: readonly AttachedFile[] | undefined
   /** The posted message stays as it is: the bubble is empty, and no edit is needed. */
   readonly isKept?: true | undefined
   /** Whether more text will be added to it. */
@@ -125,7 +127,14 @@ export function slotOf(card: Card, key: string, source: string, options: LayoutO
   const bubble = bubbleOf(source, card, options)
   const body = hashOf(`${bubble.text}\n${JSON.stringify(controlsOf(bubble))}`)
   const slot = { key, card, bubble, body, whole: body, isGrowing: false }
+  if (card.type === 'attachment') return attachmentSlot(slot, card.files)
   return card.type === 'file' ? { ...slot, file: card.file } : slot
+}
+
+/** Returns the slot of files. Its content is the same for each try, whatever is learned of the files meanwhile. */
+function attachmentSlot(slot: Slot, attachments: readonly AttachedFile[]): Slot {
+  const body = hashOf(slot.key)
+  return { ...slot, body, whole: body, attachments }
 }
 
 /** Returns the buttons and the form without secrets, so that a process with other secrets has nothing to edit. */

@@ -1,4 +1,4 @@
-import type { AskDetail } from '@reply/core'
+import type { AskDetail, ReplyFile } from '@reply/core'
 import type { Button, Form } from '../port/port.ts'
 import type { Guard } from './guard.ts'
 
@@ -10,6 +10,13 @@ export interface TextFile {
   readonly text: string
   /** A line of plain text to show with it. */
   readonly caption: string
+}
+
+/** A file of a reply to post. */
+export interface AttachedFile {
+  /** Unique among the files of the reply and its sub-agents, and the same after a restart. */
+  readonly key: string
+  readonly file: ReplyFile
 }
 
 interface CardFields {
@@ -52,7 +59,14 @@ export type Card =
       readonly isRetired?: true | undefined
     })
   | (CardFields & { readonly type: 'notice'; readonly reported: readonly string[] })
-  | (CardFields & { readonly type: 'heartbeat' | 'note' | 'todos' | 'reasoning' })
+  | (CardFields & { readonly type: 'heartbeat' | 'todos' | 'reasoning' })
+  | (CardFields & {
+      readonly type: 'note'
+      /** Set if it names files that are not posted: their keys. */
+      readonly unsent?: readonly string[] | undefined
+    })
+  /** Files of the reply in one post: an album, or a single one. */
+  | (CardFields & { readonly type: 'attachment'; readonly files: readonly AttachedFile[] })
   | (CardFields & { readonly type: 'file'; readonly file: TextFile })
   /** How the reply ended, if it needs saying. */
   | (CardFields & { readonly type: 'ending'; readonly isFailure: boolean })
@@ -104,6 +118,8 @@ export interface Shown {
   readonly ends?: ReadonlyMap<string, number> | undefined
   /** Cards whose posts were all refused, and files whose posts have no result. */
   readonly lost?: ReadonlySet<string> | undefined
+  /** The posts of files, by the keys of the files. Default: none. */
+  readonly attachments?: ReadonlyMap<string, PostedFile> | undefined
   /** Whether a message of an answer is missing or may be. Default false. */
   readonly isIncomplete?: boolean | undefined
   /** Requests of asks with at least one posted message, of this content or an earlier one. */
@@ -117,6 +133,16 @@ export interface Shown {
   readonly loudAt?: number | undefined
   readonly heartbeats: number
   readonly asks: ReadonlyMap<string, AskState>
+}
+
+/** The post of a file, which may still be under way. */
+export interface PostedFile {
+  /** The key of its card. */
+  readonly card: string
+  /** Whether other files are in the same post. */
+  readonly isAlbum: boolean
+  /** Set if the post failed. `forPeople` says why, if that is a sentence for people. */
+  readonly failure?: { readonly forPeople: string | undefined } | undefined
 }
 
 export interface Break {

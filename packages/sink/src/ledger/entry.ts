@@ -51,6 +51,8 @@ export interface FailedEntry extends EntryFields {
   readonly state: 'failed'
   /** Why, as a sentence for people. */
   readonly reason: string
+  /** Set if the chat may show the reason. */
+  readonly isForPeople?: true | undefined
   /** The error's type. */
   readonly failure: PortErrorType
   /** Set if a message with an older text may be in its place that can no longer be edited. */
@@ -92,6 +94,10 @@ export interface EntryFields {
   readonly before?: readonly string[] | undefined
   /** Set for a notice: the tool calls that it reports, as `partID:status`. */
   readonly reported?: readonly string[] | undefined
+  /** Set for a post of files: their keys. */
+  readonly files?: readonly string[] | undefined
+  /** Set for a note on files that are not posted: their keys. */
+  readonly unsent?: readonly string[] | undefined
   /** Another message has its key, or may get it. This one no longer counts for its card, but may still be on the screen. */
   readonly isReplaced?: true | undefined
 }

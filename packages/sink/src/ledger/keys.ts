@@ -33,6 +33,19 @@ export function fileKey(answer: string, name: string): string {
   return `${answer}/${name}`
 }
 
+/** Returns the key of a post of files with these keys. */
+export function attachmentKey(files: readonly string[]): string {
+  return files.length === 1 ? `attachment:${files[0]}` : `album:${files.length}:${files[0]}`
+}
+
+/** Returns the key of the note on a file that was not posted. */
+export function unsentKey(file: string): string {
+  return `unsent:${file}`
+}
+
+/** The note on files that are too many. */
+export const unsentRestKey = 'unsent'
+
 /** Returns the key of the notice after this many others. */
 export function noticeKey(count: number): string {
   return `notice:${count}`

@@ -1,6 +1,6 @@
 import type { Lease } from '../port/lease.ts'
 import type { MessageRef } from '../port/port.ts'
-import type { AskState, Break, Shown } from './card.ts'
+import type { AskState, Break, PostedFile, Shown } from './card.ts'
 import { type Entry, isOrWasThere } from './entry.ts'
 import { requestIDOf } from './keys.ts'
 
@@ -169,7 +169,20 @@ export function shownOf(ledger: Ledger): Shown {
     loudAt: latestTime(there.filter(({ isLoud }) => isLoud)),
     heartbeats: ledger.heartbeats,
     asks: new Map(Object.entries(ledger.asks)),
+    attachments: postedFiles(ledger),
   }
+}
+
+/** Returns the newest post of each file: an album that failed is followed by posts of its own files. */
+function postedFiles({ entries }: Ledger): ReadonlyMap<string, PostedFile> {
+  return new Map(
+    entries.flatMap((entry) => {
+      const { card, files = [] } = entry
+      const forPeople = entry.state === 'failed' && entry.isForPeople ? entry.reason : undefined
+      const failure = entry.state === 'failed' ? { forPeople } : undefined
+      return files.map((key) => [key, { card, isAlbum: files.length > 1, failure }] as const)
+    }),
+  )
 }
 
 /** Returns the entry of a message. Skips replaced entries. */
@@ -187,7 +200,7 @@ export function entriesOf({ entries }: Ledger, card: string): readonly Entry[] {
   return entries.filter((entry) => entry.card === card && isCurrent(entry))
 }
 
-/** Whether the message failed, or is a file that may be missing. The code of such a file is shown as text instead. */
+/** Whether the message failed, or is a text file that may be missing. The code of such a file is shown as text instead. */
 function isLost({ state, type }: Entry): boolean {
   return state === 'failed' || (state === 'doubtful' && type === 'file')
 }

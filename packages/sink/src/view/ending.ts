@@ -2,6 +2,7 @@ import { type Reply, totalUsage } from '@reply/core'
 import { amount, changesOf, contextPercent, endingOf } from '@reply/core/show'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
+import { filesToShow } from './attachment.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -30,6 +31,8 @@ function endingCard(reply: Reply, options: ViewOptions): Card | undefined {
     case undefined:
       return undefined
     case 'completed': {
+      // Files may be the whole answer.
+      if (ending.noText && filesToShow(reply, options.policy).length > 0) return undefined
       if (ending.noText) return endingCardWith(texts.noText(ending.noText), false)
       return ending.isCutOff ? endingCardWith(texts.cutOff, false) : undefined
     }

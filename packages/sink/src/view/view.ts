@@ -10,6 +10,7 @@ import type { Texts } from '../texts.ts'
 import type { Activity } from './activity.ts'
 import { answerCards, type Placed, silentFrom } from './answer.ts'
 import { askCards } from './ask.ts'
+import { attachmentCards } from './attachment.ts'
 import { endingCards } from './ending.ts'
 import { literal, smallPrint } from './format.ts'
 import { statusCard } from './status.ts'
@@ -63,10 +64,12 @@ export interface ViewOptions {
   readonly hidesAllButAsks?: boolean | undefined
   /** Returns when an activity without a known start was first seen, in ms since the epoch. Default: the start of the reply. */
   readonly activitySince?: ((activity: Activity) => number) | undefined
-  /** Code that is too long is posted as files. */
+  /** Files, and code that is too long, are posted as files. */
   readonly uploads: boolean
   /** The text that an earlier process was showing when it ended. */
   readonly former?: GrowingText | undefined
+  /** The most files of one post. Default 1. */
+  readonly album?: number | undefined
 }
 
 export interface View {
@@ -107,6 +110,7 @@ export function view(heard: Reply, options: ViewOptions): View {
   const notice = noticeCard(reply, options)
   const heartbeat = heartbeatCard(reply, options)
   const asks = askCards(reply, options)
+  const attachments = attachmentCards(reply, options)
   // A final answer is one card below all others.
   const endPlace = mode === 'final' ? 0 : textParts.length
   const ids = textParts.map(({ id }) => id)
@@ -147,6 +151,11 @@ export function view(heard: Reply, options: ViewOptions): View {
             ? Math.min(notice.at, endPlace)
             : endPlace,
       },
+      ...attachments.map(({ card, at }) => ({
+        card,
+        // In mode `final`, the files are below the answer.
+        at: mode !== 'final' && isInsertableAt(at, { ...options, textParts }) ? at : textParts.length,
+      })),
       { card: beat, at: endPlace },
       ...asks.cards.map((card) => ({ card, at: endPlace })),
     ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
@@ -194,7 +203,7 @@ function isInsertableAt(
 
 /** Whether the card has anything to show. False for blank texts, which a host sets to post nothing. */
 function hasContent({ type, source }: Card): boolean {
-  return type === 'file' || source.trim() !== ''
+  return type === 'file' || type === 'attachment' || source.trim() !== ''
 }
 
 const noFlow: Flow = { tasks: [] }

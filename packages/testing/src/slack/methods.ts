@@ -322,8 +322,8 @@ function getUploadUrl(state: SlackState, payload: Fields): Fields {
 }
 
 /**
- * Posts the uploaded files as one message. Throws a `Refusal`, and posts nothing, if one of them has no bytes. "Multiple files in
- * a single message": https://docs.slack.dev/tools/node-slack-sdk/web-api#upload-a-file
+ * Posts the uploaded files as one message. Throws a `Refusal`, and posts nothing, if one of them has no bytes. In one
+ * call they are "attached to a single message", by `getMultipleFileUploadJobs` of `@slack/web-api`.
  */
 function completeUpload(state: SlackState, payload: Fields): Fields {
   const uploads = optionalList(payload, 'files', 'invalid_arguments') ?? []

@@ -92,7 +92,11 @@ function sendMediaGroup(state: TelegramState, payload: Fields): unknown {
     const file = readFile(state, { ...payload, [type]: item.media }, type)
     return { content: captionContent({ ...item }), file: { [type]: file, albumId } }
   })
-  return posts.map(({ content, file }) => sendPost(state, payload, content, file))
+  const rows = keyboardIn(payload)
+  const target = targetOf(state, payload)
+  // How Telegram counts an album is not documented. It is one call here.
+  spendMessage(state, target.chat)
+  return posts.map(({ content, file }) => addBotPost(state, payload, target, { content, rows, ...file }))
 }
 
 /**
@@ -104,19 +108,28 @@ function sendPost(
   state: TelegramState,
   payload: Fields,
   content: Content,
-  file: Pick<Post, 'document' | 'photo' | 'albumId'> = {},
+  file: Pick<Post, 'document' | 'photo'> = {},
 ): unknown {
   const rows = keyboardIn(payload)
   const target = targetOf(state, payload)
   spendMessage(state, target.chat)
+  return addBotPost(state, payload, target, { content, rows, ...file })
+}
+
+/** Adds the bot's message to the chat and returns it as the Bot API does. Throws a `Refusal` for a missing replied message. */
+function addBotPost(
+  state: TelegramState,
+  payload: Fields,
+  target: Target,
+  shown: Pick<Post, 'content' | 'rows' | 'document' | 'photo' | 'albumId'>,
+): unknown {
   const replyTo = repliedIn(payload, target.chat)
   const isSilent = flagIn(payload, 'disable_notification')
-  const post: Post = addPost(state, withTopicOfReply(target, replyTo), {
+  const place = withTopicOfReply(target, replyTo)
+  const post: Post = addPost(state, place, {
     from: 'bot',
-    content,
-    rows,
     isSilent,
-    ...file,
+    ...shown,
     ...(replyTo === undefined ? {} : { replyTo }),
   })
   return messageObject(post, target.chat, state.me)

@@ -1,6 +1,10 @@
+import type { Part, Reply } from '@reply/core'
+import type { Delivery } from '../../deliver/delivery.ts'
 import { defaultFileLimits } from '../../port/limits.ts'
-import type { Attachment } from '../../port/port.ts'
+import type { Attachment, ChannelPort, MessageRef } from '../../port/port.ts'
 import { FileRefusal } from '../../port/port-error.ts'
+import { settledDelivery, startReply, withSink } from './acting.ts'
+import { replyOf } from './script.ts'
 import { type Demand, failureOf, must, post, type Stage, type StageFault, textFile, textsOn } from './stage.ts'
 
 const canUpload: Demand['needs'] = ({ port }) => port.upload !== undefined
@@ -155,4 +159,100 @@ export const files = [
       must(stage.screen().length === 0, 'A part of an album was posted.')
     },
   },
+  {
+    name: 'shows the files of a reply in its order, each once',
+    needs: canUpload,
+    run: async (stage) => {
+      const delivery = await showFiles(stage)
+      must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
+      must(delivery.doubtful === 0, 'A message is reported as doubtful.')
+      must(namesOn(stage).join() === shownNames.join(), `The chat shows ${namesOn(stage).join()}.`)
+      const texts = textsOn(stage).filter((text) => text.includes('Text '))
+      must(texts.length === 2 && texts[0]?.includes('Text one') === true, `It shows ${texts.join(' | ')}.`)
+    },
+  },
+  {
+    name: 'shows each file once after a rate limit',
+    needs: failsUpload('rate-limited'),
+    run: async (stage) => {
+      const delivery = await showFiles(stage, 'rate-limited')
+      must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
+      must(namesOn(stage).join() === shownNames.join(), `The chat shows ${namesOn(stage).join()}.`)
+    },
+  },
+  {
+    name: 'loses no file whose post has no response, and counts each copy',
+    needs: failsUpload('unanswered'),
+    run: async (stage) => {
+      const { undelivered, doubtful } = await showFiles(stage, 'unanswered')
+      must(undelivered.length === 0, `${undelivered[0]?.key} is reported as undelivered.`)
+      const names = namesOn(stage)
+      must([...new Set(names)].join() === shownNames.join(), `The chat shows ${names.join()}.`)
+      const isCounted = names.length === shownNames.length || doubtful > 0
+      must(isCounted, `${names.length - shownNames.length} copies are not counted.`)
+    },
+  },
 ] as const satisfies readonly Demand[]
+
+const shownNames = ['1.png', '2.png', '3.png', 'notes.txt']
+
+/** Shows a reply with three pictures between two texts, and a text file. The first call that posts files has the fault. */
+async function showFiles(stage: Stage, fault?: StageFault): Promise<Delivery> {
+  const { port } = stage
+  let isFaulty = fault !== undefined
+  const befall = <T>(call: () => Promise<T>): Promise<T> => {
+    if (isFaulty && fault) stage.failNext(fault)
+    isFaulty = false
+    return call()
+  }
+  const faulty: ChannelPort = {
+    ...port,
+    ...(port.upload && { upload: (...given) => befall(async () => await uploadWith(port, ...given)) }),
+    ...(port.uploadAlbum && { uploadAlbum: (...given) => befall(async () => await uploadAlbumWith(port, ...given)) }),
+  }
+  let delivery: Delivery | undefined
+  await withSink({ ...stage, port: faulty }, async (sink) => {
+    startReply(sink, replyWithFiles())
+    delivery = await settledDelivery(stage, sink)
+  })
+  must(delivery !== undefined, 'The sink did not settle in time.')
+  return delivery
+}
+
+async function uploadWith(
+  port: ChannelPort,
+  ...given: Parameters<NonNullable<ChannelPort['upload']>>
+): Promise<MessageRef> {
+  must(port.upload !== undefined, 'The port has no `upload`.')
+  return await port.upload(...given)
+}
+
+async function uploadAlbumWith(
+  port: ChannelPort,
+  ...given: Parameters<NonNullable<ChannelPort['uploadAlbum']>>
+): Promise<MessageRef> {
+  must(port.uploadAlbum !== undefined, 'The port has no `uploadAlbum`.')
+  return await port.uploadAlbum(...given)
+}
+
+function replyWithFiles(): Reply {
+  const reply = replyOf('Text one.', { isSettled: true })
+  const [message] = reply.messages
+  const place = { messageID: 'msg_2', status: 'sealed', raw: undefined } as const
+  const pictures = ['1.png', '2.png', '3.png'].map((filename): Part => {
+    const url = `data:image/png;base64,${pixel}`
+    return { ...place, type: 'file', id: `prt_${filename}`, mime: 'image/png', url, filename }
+  })
+  const below: Part = { ...place, type: 'text', id: 'prt_2', text: 'Text two.' }
+  const notes: Part = {
+    ...place,
+    type: 'file',
+    id: 'prt_n',
+    mime: 'text/plain',
+    url: 'data:,notes',
+    filename: 'notes.txt',
+  }
+  return message
+    ? { ...reply, messages: [{ ...message, parts: [...message.parts, ...pictures, below, notes] }] }
+    : reply
+}

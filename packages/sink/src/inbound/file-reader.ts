@@ -1,0 +1,31 @@
+import { type Clock, systemClock } from '@reply/core'
+import { readReplyFile } from '@reply/core/node'
+import type { ReadFile } from '../deliver/file-loader.ts'
+import { createWebDownload } from './download.ts'
+
+/** Which files `createFileReader` reads. */
+export interface FileReaderOptions {
+  /**
+   * Whether the agent works on this computer, so that the directories of its sessions are here. Then a file is read if it is inside
+   * of its session's directory, after links were followed. Default true. False: the chat names such a file.
+   */
+  readonly isLocal?: boolean | undefined
+  /**
+   * Whether the file at an `http(s):` address may be downloaded. An agent chose the address, so allow only hosts that may get a
+   * request from this computer. Redirects are refused. Default: nothing is downloaded.
+   */
+  readonly allowsDownload?: ((address: URL) => boolean) | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
+  readonly clock?: Clock | undefined
+}
+
+/** Creates the `readFile` of a sink. It reads `data:` URLs, and files of this computer inside of their session's directory. */
+export function createFileReader(options: FileReaderOptions = {}): ReadFile {
+  const { isLocal = true, allowsDownload: allows, clock = systemClock } = options
+  return async (file, { directory, maxBytes, signal }) =>
+    await readReplyFile(file, {
+      directory: isLocal ? directory : undefined,
+      maxBytes,
+      ...(allows && { download: createWebDownload({ allows, clock, signal }) }),
+    })
+}

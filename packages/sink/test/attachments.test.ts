@@ -1,0 +1,369 @@
+import type { Part, ReplyFile, ToolPart } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import type { ReadFile } from '../src/deliver/file-loader.ts'
+import { FileRefusal, PortError } from '../src/port/port-error.ts'
+import type { FakeFault } from '../src/testing/fake-options.ts'
+import { call, replyWith, settledWith, text } from './make.ts'
+import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
+
+type FilePart = Extract<Part, { type: 'file' }>
+
+/** A file of the agent. */
+function filePart(name: string, more: Partial<FilePart> = {}): FilePart {
+  const place = { id: `prt_${name}`, messageID: 'msg_2', raw: undefined, status: 'sealed' } as const
+  return { ...place, type: 'file', mime: 'text/plain', url: `/project/${name}`, filename: name, ...more }
+}
+
+const picture = (name: string): FilePart => filePart(name, { mime: 'image/png' })
+
+/** A call that returned files. */
+function returning(tool: string, ...files: readonly Part[]): ToolPart {
+  const attachments = files
+    .filter((part): part is FilePart => part.type === 'file')
+    .map(({ id, mime, url, filename }): ReplyFile => ({ id, mime, url, filename }))
+  return call(tool, { status: 'completed', attachments })
+}
+
+/** Reads a file as its own name. */
+const readName: ReadFile = async (file) => Buffer.from(file.filename ?? '')
+
+function sceneWith({ sink, ...more }: SceneOptions = {}): Scene {
+  return createScene({ ...more, sink: { readFile: readName, ...sink } })
+}
+
+/** The messages of a chat: texts, and in brackets the names of files. */
+function seenIn({ fake }: Scene): readonly string[] {
+  return fake
+    .screen()
+    .map(({ text: said, files }) => (files.length > 0 ? `[${files.map(({ name }) => name).join(' ')}]` : said))
+}
+
+describe('the files of a reply', () => {
+  test('stand between the texts, in the order of the answer, with their bytes, types and captions', async () => {
+    const scene = sceneWith()
+    scene.show(settledWith([text('First.'), filePart('a.md'), text('Then.'), picture('b.png')]))
+    const delivery = await scene.end()
+    expect(seenIn(scene)).toEqual(['First.', '[a.md]', 'Then.', '[b.png]'])
+    expect(scene.fake.screen()[1]?.files).toEqual([
+      { name: 'a.md', mime: 'text/plain', bytes: Buffer.from('a.md'), caption: 'a.md' },
+    ])
+    expect(scene.fake.screen()[3]?.files[0]?.mime).toBe('image/png')
+    expect(scene.fake.screen().map(({ isSilent }) => isSilent)).toEqual([true, true, false, true])
+    expect(delivery).toMatchObject({ shown: 4, undelivered: [], doubtful: 0 })
+  })
+
+  test('are posted while the agent works, and the text goes on below them', async () => {
+    const scene = sceneWith()
+    const first = { ...text('Look at this.'), id: 'prt_1' }
+    scene.show(replyWith([first, picture('a.png')]))
+    await scene.pass(3000)
+    expect(seenIn(scene).slice(0, 2)).toEqual(['Look at this.', '[a.png]'])
+    scene.show(settledWith([first, picture('a.png'), text('Done.')]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['Look at this.', '[a.png]', 'Done.'])
+  })
+
+  test('of one kind that follow each other are albums, of as many as the platform takes', async () => {
+    const scene = sceneWith()
+    const pictures = ['1.png', '2.png', '3.png', '4.png', '5.png'].map(picture)
+    scene.show(settledWith([text('All.'), ...pictures, filePart('a.md'), filePart('b.md')]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['All.', '[1.png 2.png 3.png 4.png]', '[5.png]', '[a.md b.md]'])
+  })
+
+  test('are below the answer with `final`, and not before its end', async () => {
+    const scene = sceneWith({ sink: { policy: { delivery: 'final' } } })
+    scene.show(replyWith([text('One.'), picture('a.png'), text('Two.')]))
+    await scene.pass(3000)
+    expect(scene.fake.screen().flatMap(({ files }) => files)).toEqual([])
+    scene.show(settledWith([text('One.'), picture('a.png'), text('Two.')]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['One.\n\nTwo.', '[a.png]'])
+  })
+
+  test('have the caption that the agent wrote, in one line', async () => {
+    const scene = sceneWith()
+    scene.show(settledWith([text('A.'), filePart('a.md', { caption: 'The\nreport \u202e.' })]))
+    await scene.end()
+    expect(scene.fake.screen()[1]).toMatchObject({
+      text: expect.stringMatching(/^The report [^\u202e]*202e\W?\.$/i),
+      files: [{ name: 'a.md' }],
+    })
+  })
+
+  test('may be the whole answer', async () => {
+    const scene = sceneWith()
+    scene.show(settledWith([filePart('a.md')]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['[a.md]'])
+  })
+
+  test('are posted without edits, too, each in its place', async () => {
+    const scene = sceneWith({ fake: { limits: { edits: false }, lacks: ['edit', 'remove'] } })
+    const first = { ...text('First.'), id: 'prt_1' }
+    scene.show(replyWith([first, filePart('a.md'), { ...text('Th', { status: 'open' }), id: 'prt_2' }]))
+    await scene.pass(3000)
+    scene.show(settledWith([first, filePart('a.md'), { ...text('Then.'), id: 'prt_2' }]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['First.', '[a.md]', 'Then.'])
+  })
+})
+
+describe('the policy `files`', () => {
+  const parts = [
+    text('Text.'),
+    returning('read', picture('looked.png')),
+    returning('browser_screenshot', picture('shot.png')),
+    returning('reply_send_file', filePart('sent.md')),
+    picture('own.png'),
+  ]
+  test.each([
+    ['all', 'normal', ['[shot.png]', '[sent.md]', '[own.png]']],
+    ['all', 'quiet', ['[sent.md]', '[own.png]']],
+    ['sent', 'verbose', ['[sent.md]', '[own.png]']],
+    ['none', 'normal', []],
+  ] as const)('%s with %s', async (files, verbosity, shown) => {
+    const scene = sceneWith({ sink: { policy: { files, verbosity, delivery: 'final' } } })
+    scene.show(settledWith(parts))
+    await scene.end()
+    expect(seenIn(scene).filter((one) => one.startsWith('['))).toEqual(shown)
+  })
+
+  test('files that a sub-agent sent stand where it was started', async () => {
+    const scene = sceneWith()
+    const reply = {
+      ...replyWith([picture('seen.png'), returning('send_file', filePart('sub.md'))]),
+      sessionID: 'ses_2',
+    }
+    const task = { ...call('task', { status: 'completed' }), callID: 'call_task' }
+    const read: string[] = []
+    const readFile: ReadFile = async (file, { sessionID }) => {
+      read.push(sessionID)
+      return await readName(file, { sessionID, directory: '', maxBytes: 0, signal: new AbortController().signal })
+    }
+    const other = sceneWith({ sink: { readFile } })
+    for (const one of [scene, other])
+      one.show(
+        settledWith([text('A.'), task, text('B.')], { children: [{ callID: 'call_task', background: false, reply }] }),
+      )
+    await Promise.all([scene.end(), other.end()])
+    expect(seenIn(scene)).toEqual(['A.', '[seen.png]', '[sub.md]', 'B.'])
+    expect(read).toEqual(['ses_2', 'ses_2'])
+  })
+})
+
+describe('a file that can not be sent', () => {
+  const gone: ReadFile = async (file) => {
+    if (file.filename === 'gone.md') throw new FileRefusal('refused', 'The file gone.md is not there any more.')
+    return await readName(file, { sessionID: '', directory: '', maxBytes: 0, signal: new AbortController().signal })
+  }
+
+  test('is a note in its place and is undelivered, and the others of its album are sent', async () => {
+    const scene = sceneWith({ sink: { readFile: gone } })
+    scene.show(settledWith([text('All.'), ...['a.md', 'gone.md', 'c.md'].map((name) => filePart(name)), text('End.')]))
+    const { undelivered, doubtful } = await scene.end()
+    expect(seenIn(scene)).toEqual(['All.', '[a.md]', '*📎 The file gone.md is not there any more.*', '[c.md]', 'End.'])
+    expect(undelivered).toEqual([
+      {
+        key: 'attachment:prt_gone.md',
+        card: 'attachment',
+        type: 'refused',
+        reason: 'The file gone.md is not there any more.',
+      },
+    ])
+    expect(doubtful).toBe(0)
+  })
+
+  test('makes no call, and an error without a sentence is not shown', async () => {
+    const scene = sceneWith({
+      sink: {
+        readFile: async () => {
+          throw new Error('ENOENT: /etc/secret')
+        },
+      },
+    })
+    scene.show(settledWith([text('A.'), filePart('x.md')]))
+    const { undelivered } = await scene.end()
+    expect(seenIn(scene)).toEqual(['A.', "*📎 The file x.md can't be read.*"])
+    expect(undelivered).toMatchObject([{ reason: "The file x.md can't be read." }])
+    expect(scene.fake.calls.filter(({ verb }) => verb.startsWith('upload'))).toEqual([])
+  })
+
+  test('because it is too large or takes too long to read has a sentence, and nothing waits for it for long', async () => {
+    const reads: number[] = []
+    const readFile: ReadFile = async ({ filename }, { maxBytes }) => {
+      reads.push(maxBytes)
+      return await (filename === 'slow.md' ? new Promise<never>(() => {}) : Promise.resolve(Buffer.alloc(2_000_000)))
+    }
+    const scene = sceneWith({ sink: { readFile } })
+    scene.show(settledWith([filePart('big.md'), text('Between.'), filePart('slow.md'), text('End.')]))
+    const { undelivered } = await scene.end()
+    expect(seenIn(scene)).toEqual([
+      expect.stringContaining('big.md is too large'),
+      'Between.',
+      expect.stringContaining('slow.md could not be read in time'),
+      'End.',
+    ])
+    expect(undelivered.map(({ type }) => type)).toEqual(['too-long', 'refused'])
+    expect(reads).toEqual([1_000_000, 1_000_000])
+  })
+
+  test('because the platform refuses it is a note, without the error of the platform', async () => {
+    const scene = sceneWith({ fake: { faults: [{ call: 2, type: 'refused' }] } })
+    scene.show(settledWith([text('A.'), filePart('x.md')]))
+    const { undelivered } = await scene.end()
+    expect(seenIn(scene)).toEqual(['A.', "*📎 The file x.md can't be sent to this chat.*"])
+    expect(undelivered).toMatchObject([{ card: 'attachment', type: 'refused' }])
+  })
+
+  test('without `readFile` is named with its address, unless the reply has its content', async () => {
+    const scene = createScene()
+    const url = 'data:text/plain;base64,aGVsbG8='
+    scene.show(settledWith([text('A.'), filePart('x.md'), text('B.'), filePart('y.md', { url })]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['A.', expect.stringContaining('/project/x'), 'B.', '[y.md]'])
+    expect(Buffer.from(scene.fake.screen()[3]?.files[0]?.bytes ?? []).toString()).toBe('hello')
+  })
+
+  test('because the chat takes no files is named', async () => {
+    const scene = sceneWith({ fake: { lacks: ['upload'] } })
+    scene.show(settledWith([text('A.'), filePart('x.md')]))
+    const { undelivered } = await scene.end()
+    expect(seenIn(scene)).toEqual(['A.', expect.stringContaining('x.md')])
+    expect(undelivered).toMatchObject([{ key: 'attachment:prt_x.md', card: 'attachment', type: 'refused' }])
+  })
+
+  test('of a name with paths and 300 characters has a safe and short name', async () => {
+    const scene = sceneWith()
+    scene.show(settledWith([text('A.'), filePart('x', { filename: `../../${'n'.repeat(300)}.html` })]))
+    await scene.end()
+    const [file] = scene.fake.screen()[1]?.files ?? []
+    expect(file?.name).toMatch(/^n{1,80}[-…n]*\.txt$/)
+    expect(file?.caption.length).toBeLessThanOrEqual(200)
+  })
+})
+
+test('of 500 files in one answer, twenty are sent, and one note names others', async () => {
+  const scene = sceneWith({ fake: { limits: { maxLength: 4000 } } })
+  const files = Array.from({ length: 500 }, (_, at) => filePart(`f${at}.md`))
+  scene.show(settledWith([text('Here.'), ...files]))
+  const { undelivered } = await scene.end()
+  const screen = scene.fake.screen()
+  expect(screen.flatMap((message) => message.files)).toHaveLength(20)
+  expect(screen).toHaveLength(1 + 5 + 1)
+  expect(screen.at(-1)?.text).toMatch(/480 more files.*f20/s)
+  expect(undelivered).toHaveLength(480)
+})
+
+describe('each file is there once', () => {
+  const parts = [text('A.'), ...['1.png', '2.png'].map(picture), text('B.'), filePart('x.md')]
+
+  test.each<[string, readonly FakeFault[]]>([
+    ['a 429 at an album', [{ call: 2, type: 'rate-limited' }]],
+    [
+      'an unreachable platform',
+      [
+        { call: 2, type: 'unreachable' },
+        { call: 4, type: 'unreachable' },
+      ],
+    ],
+    ['an album that is refused', [{ call: 2, type: 'refused' }]],
+  ])('after %s', async (_, faults) => {
+    const scene = sceneWith({ fake: { faults } })
+    scene.show(settledWith(parts))
+    const { undelivered, doubtful } = await scene.end()
+    expect(scene.fake.posted.flatMap(({ files }) => files.map(({ name }) => name))).toEqual(['1.png', '2.png', 'x.md'])
+    expect([undelivered, doubtful]).toEqual([[], 0])
+  })
+
+  test('or a copy is counted, where the platform can not tell', async () => {
+    const scene = sceneWith({ fake: { faults: [{ call: 2, type: 'done' }], lookUp: 'probe' } })
+    scene.show(settledWith(parts))
+    const { undelivered, doubtful } = await scene.end()
+    expect(scene.fake.posted.flatMap(({ files }) => files.map(({ name }) => name))).toEqual([
+      ...['1.png', '2.png', '1.png', '2.png'],
+      'x.md',
+    ])
+    expect([undelivered, doubtful]).toEqual([[], 1])
+  })
+
+  test('and is undelivered if neither of two posts has a result', async () => {
+    const faults = [2, 4].map((number): FakeFault => ({ call: number, type: 'ambiguous' }))
+    const scene = sceneWith({ fake: { faults, lookUp: 'probe' } })
+    scene.show(settledWith([text('A.'), filePart('x.md'), text('B.')]))
+    const { undelivered } = await scene.end()
+    expect(undelivered).toMatchObject([{ card: 'attachment', type: 'ambiguous' }])
+    expect(seenIn(scene).at(-1)).toBe('B.')
+  })
+
+  test('after a restart between its parts, and in the middle of the post of an album', async () => {
+    for (const stopAt of [1, 2, 3, 4]) {
+      const scene = sceneWith({ fake: { limits: { idempotent: true } } })
+      scene.show(settledWith(parts))
+      while (scene.fake.posted.length < stopAt) await scene.pass(50)
+      await scene.restart()
+      scene.show(settledWith(parts))
+      await scene.end()
+      expect(seenIn(scene)).toEqual(['A.', '[1.png 2.png]', 'B.', '[x.md]'])
+    }
+  })
+
+  test('and an album keeps its files once its post began, although another file comes', async () => {
+    const scene = sceneWith({ fake: { faults: [{ call: 2, type: 'done' }], limits: { idempotent: true } } })
+    const first = { ...text('A.'), id: 'prt_a' }
+    scene.show(replyWith([first, picture('1.png'), picture('2.png')]))
+    while (!scene.fake.calls.some(({ verb }) => verb === 'uploadAlbum')) await scene.pass(50)
+    scene.show(settledWith([first, ...['1.png', '2.png', '3.png'].map(picture)]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['A.', '[1.png 2.png]', '[3.png]'])
+  })
+})
+
+test('an ask does not wait for files', async () => {
+  const { asks } = await import('./make.ts')
+  const scene = sceneWith({ sink: { readFile: () => new Promise(() => {}) } })
+  scene.show(replyWith([text('A.'), filePart('x.md')], { asks: [asks()], phase: 'blocked' }))
+  await scene.pass(5000)
+  expect(seenIn(scene).some((one) => one.includes('Which one?'))).toBe(true)
+  await scene.sink().stop()
+})
+
+test('at most two posts of files are in memory in one process, and a stop frees their places', async () => {
+  let open = 0
+  let most = 0
+  const readFile: ReadFile = async (_, { signal }) => {
+    open += 1
+    most = Math.max(most, open)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    open -= 1
+    throw new PortError('refused', 'Stopped.')
+  }
+  const scenes = Array.from({ length: 5 }, () => sceneWith({ sink: { readFile } }))
+  for (const scene of scenes) scene.show(settledWith([filePart('x.md')]))
+  for (const scene of scenes) await scene.pass(100)
+  expect([open, most]).toEqual([2, 2])
+  for (const scene of scenes) await scene.sink().stop()
+  const last = sceneWith()
+  last.show(settledWith([filePart('x.md')]))
+  await last.end()
+  expect([open, most, seenIn(last)]).toEqual([0, 2, ['[x.md]']])
+})
+
+test('a stop while files are read leaves them to the next process', async () => {
+  const scene = sceneWith({ sink: { readFile: () => new Promise(() => {}) } })
+  scene.show(settledWith([text('A.'), filePart('x.md')]))
+  await scene.pass(1000)
+  const { undelivered } = await scene
+    .sink()
+    .stop()
+    .then(() => scene.sink().settled())
+  expect(undelivered).toMatchObject([{ card: 'attachment', type: 'stopped' }])
+})
+
+test('the ledger has no bytes', async () => {
+  const scene = sceneWith()
+  const url = `data:image/png;base64,${Buffer.from('a picture').toString('base64')}`
+  scene.show(settledWith([filePart('x.png', { mime: 'image/png', url })]))
+  await scene.end()
+  expect(JSON.stringify(await ledgerOf(scene, 'chat/ses_1/msg_1'))).not.toContain('base64')
+})

@@ -219,10 +219,12 @@ describe('a file that can not be sent', () => {
   test('without `readFile` is named with its address, unless the reply has its content', async () => {
     const scene = createScene()
     const url = 'data:text/plain;base64,aGVsbG8='
-    scene.show(settledWith([text('A.'), filePart('x.md'), text('B.'), filePart('y.md', { url })]))
+    const plain = filePart('z.md', { url: 'data:,h%C3%A9llo ö%ff' })
+    scene.show(settledWith([text('A.'), filePart('x.md'), text('B.'), filePart('y.md', { url }), text('C.'), plain]))
     await scene.end()
-    expect(seenIn(scene)).toEqual(['A.', expect.stringContaining('/project/x'), 'B.', '[y.md]'])
-    expect(Buffer.from(scene.fake.screen()[3]?.files[0]?.bytes ?? []).toString()).toBe('hello')
+    expect(seenIn(scene)).toEqual(['A.', expect.stringContaining('/project/x'), 'B.', '[y.md]', 'C.', '[z.md]'])
+    const contents = scene.fake.screen().flatMap(({ files }) => files.map(({ bytes }) => Buffer.from(bytes)))
+    expect(contents).toEqual([Buffer.from('hello'), Buffer.concat([Buffer.from('héllo ö'), Buffer.from([0xff])])])
   })
 
   test('because the chat takes no files is named', async () => {

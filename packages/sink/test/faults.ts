@@ -138,6 +138,8 @@ async function play({
     if (isKilled || killedAt === undefined || clock.now() - beginning < killedAt) return
     isKilled = true
     life += 1
+    // A process that ends frees what it shares with the others of this test.
+    void sink.stop()
     sink = live()
     isStarted = false
     if (newest) show(newest)

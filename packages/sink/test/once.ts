@@ -99,6 +99,8 @@ export async function showUnder({ states }: Timeline, plan: Plan): Promise<Shown
     }
     if (crash.isDone) await act().catch(() => {})
     life += 1
+    // A process that ends frees what it shares with the others of this test.
+    void sink.stop()
     setImmediateIn(() => {
       sink = live()
       if (newest) sink.replyStarted?.({ type: 'replyStarted', reply: newest })

@@ -302,6 +302,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    */
   function waitForChat(shownReply: Reply): void {
     waitingReply = shownReply
+    files.release()
     order.setUrgent([], true)
     schedule.setWaitingText([])
     schedule.restartGiveUp()
@@ -331,6 +332,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   function giveUp(): void {
     isResolved = true
     stopListeningToReports()
+    files.release()
     order.release()
     schedule.setWaitingText([])
     schedule.restartGiveUp()

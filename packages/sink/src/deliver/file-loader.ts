@@ -73,7 +73,19 @@ const readDataOnly: ReadFile = async (file) => {
   const { url } = file
   if (!/^data:/i.test(url))
     throw new FileRefusal('refused', `The file ${nameOfFile(file)} stays with its agent: ${url}`)
-  return new Uint8Array(await (await fetch(url)).arrayBuffer())
+  return dataIn(url)
+}
+
+/** Returns the content of a `data:` URL. Throws if it is malformed. */
+function dataIn(url: string): Uint8Array {
+  const [, head = '', content = ''] = /^data:([^,]*),(.*)$/is.exec(url) ?? []
+  const bytes = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0))
+  if (/;\s*base64\s*$/i.test(head)) return bytes(atob(decodeURIComponent(content)))
+  // `%` and two digits stand for a byte, which need not be UTF-8.
+  const escaped = content.replace(/[^\x21-\x7e]/g, encodeURIComponent)
+  return bytes(
+    escaped.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+  )
 }
 
 /** Creates the loader of one reply's files. `onLoaded` is called when `isLoaded` may have become true. */

@@ -47,6 +47,11 @@ test('the image and its packages are exact versions, and no package runs a scrip
   expect(readFileSync(fileOf('../../scripts/setup.mjs'), 'utf8')).toContain("['ci', '--ignore-scripts',")
 })
 
+test('a container can keep voice notes for a moment, and removes what killed programs leave', () => {
+  const [command = ''] = /^# {3}docker run .*$/m.exec(readFileSync(fileOf('Dockerfile'), 'utf8')) ?? []
+  for (const option of ['--init', '--read-only', '--tmpfs /tmp']) expect(command).toContain(option)
+})
+
 test('the command and its options in both files are those of the program', () => {
   for (const name of ['Dockerfile', 'reply-bridge.service']) {
     const words = readFileSync(fileOf(name), 'utf8')

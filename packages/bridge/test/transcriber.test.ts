@@ -340,12 +340,16 @@ describe('a check', () => {
     expect(check({ url: 'https://api.example/v1', model: 'm', key: { env: 'KEY' } })).toBe('api.example not called')
   })
 
-  test('names what is not installed, also the default converter, and a missing key', () => {
+  test('names what is not installed, also the default converter, a folder that can’t be written, and a missing key', () => {
     expect(() => check({ command: ['reply-no-such-program'], convert: false })).toThrow(
       /^reply-no-such-program can't be run/,
     )
     expect(() => check({ command: ['/bin/sh'] }, '/nowhere')).toThrow(/^ffmpeg can't be run/)
     expect(() => check({ command: ['/bin'], convert: false })).toThrow(/^\/bin can't be run/)
+    vi.stubEnv('TMPDIR', join(temporary, 'nowhere'))
+    expect(() => check({ command: ['sh'], convert: false })).toThrow(
+      /nowhere while they are transcribed\. Make it writable/,
+    )
     const keyed = configOf({ url: 'https://api.example/v1', model: 'm', key: { env: 'REPLY_NO_KEY' } })
     expect(() => checkTranscriber(keyed, secretsOf('/', {}))).toThrow(/REPLY_NO_KEY is not set/)
   })

@@ -173,6 +173,23 @@ test.each([
   expect(phone.rang.map(({ text }) => text)).toEqual([expect.stringMatching(said)])
 })
 
+test('a request for two people with one phone rings once', async () => {
+  const phone = createPhone()
+  const people = {
+    ann: { ids: ['telegram:1'], may: ['prompt', 'approve'], notify: ['phone'] },
+    bob: { ids: ['telegram:2'], may: ['prompt', 'approve'], notify: ['phone'] },
+    eve: { ids: ['telegram:3'], may: ['prompt'] },
+  }
+  const stage = await opened(phone, {}, {}, { people })
+  stage.telegram.say(-1_001_000_001_234, '@fake_bot hold', { from: { id: 3, name: 'Eve' } })
+  await stage.passes(() => runs.has('hold'))
+  const run = runs.get('hold')
+  if (run) askFor(run)
+  await stage.passes(() => phone.calls > 0)
+  await wait(100_000)
+  expect(phone.calls).toBe(1)
+})
+
 test('a request that rang does not ring again after a restart, and one that waited does', async () => {
   const phone = createPhone()
   const clock = createHandClock()

@@ -116,7 +116,7 @@ export function createNotices(options: {
 
   /**
    * Stores and sends the notice of an ask once it has waited for `awayMs` and the person is away, unless it ended by then. Once
-   * for each ask, also after a restart. Never rejects.
+   * for each ask and channel, which several people may have, also after a restart. Never rejects.
    */
   async function notifyOfAsk(given: AskNotice): Promise<void> {
     const { to, notified, ask, execution, since, isPending } = given
@@ -125,8 +125,9 @@ export function createNotices(options: {
     try {
       const leftMs = Math.max(awayMsOf(target) - (clock.monotonic() - since), await waitMs(notified, target))
       if (!isPending(ask.requestID)) return
-      const name = [ask.requestID, to, notified.person.name].map(encodeURIComponent).join('/')
-      if (leftMs > 0) return timers.restart(name, leftMs, () => void notifyOfAsk(given))
+      const name = [ask.requestID, to].map(encodeURIComponent).join('/')
+      const timer = `${name}/${notified.person.name}`
+      if (leftMs > 0) return timers.restart(timer, leftMs, () => void notifyOfAsk(given))
       const { fields } = target
       const said = askTexts(execution(), ask, notified.isAuthor ? fields.content : 'none')
       const notice = { ...noticeOf(to, notified, execution(), said, ask), requestID: ask.requestID }

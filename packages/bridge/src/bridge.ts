@@ -117,7 +117,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     lateEdits: lateEditsOf,
     servers,
     requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
-    turns: createTurns(),
+    turns: createTurns(clock),
     transcriber: () => transcriber,
     sessionReads: createSessionReads(),
     findFollowTarget: createFindFollowTarget({ state, config, mirrors, hasChannel: (name) => connections.has(name) }),

@@ -44,7 +44,7 @@ export const texts = {
       ? 'The bridge ended several times while it handled this message from when it was down, so the message was put aside and not run. Send it again if it should run.'
       : `The bridge ended several times while it handled ${count} messages from when it was down, so they were put aside and not run. Send them again if they should run.`,
   poisonRun:
-    'The bridge ended several times while it showed this run, so the run was put aside and is no longer shown. The agent may have done it, or may still be at work. Ask the agent for the result.',
+    'The bridge ended several times while it showed this run, so the run was put aside and is no longer shown. The agent is told to stop, and can’t be answered any more. It may have done the work by then. Ask it for the result.',
   poisonAnswer:
     'The bridge ended several times while it showed the answer to this, so the answer was put aside. The run is over. Ask the agent for the result.',
   poisonReason: 'The bridge ended several times while it showed this.',

@@ -215,7 +215,7 @@ export function createMembers(): Members {
       const { verdict, why } = event as InboundEvent
       verdicts.push(`${name} ${verdict}${why === undefined ? '' : ` ${why}`}`)
     }
-    const tries = createTries({ state, failed: failed as never, turns: createTurns(), clock: own, onError })
+    const tries = createTries({ state, failed: failed as never, turns: createTurns(own), clock: own, onError })
     const services = {
       ...{
         config: { servers: {}, router },

@@ -99,19 +99,19 @@ describe('a key', () => {
     'failed/',
     'wake/',
     'notice/',
+    'suspect/',
   ]
   const decoded = [...Object.keys(rowDecoders), ...Object.keys(queueDecoders)]
   /** What a bridge writes and does not decode. */
   const others = [
     ...['failed/', 'wake/', 'home/', 'ours/', 'author/', 'kept/', 'moved/', 'late/', 'buttons/', 'importing', 'layout'],
     ...['acted/', 'rang/'],
-    'alone',
   ]
 
   test.each([...new Set([...decoded, ...others])])(
     'of the kind %s is the same after it got its shard and lost it',
     (kind) => {
-      const isSharded = inShards.includes(kind) || kind === 'alone'
+      const isSharded = inShards.includes(kind)
       for (const rest of ['', 'tg/1/', 'tg/1//abc', '07/1/', 'delivery/tg/1//abc', '%2F/ü/\u0000']) {
         const key = kind.endsWith('/') ? `${kind}${rest}` : kind
         for (const shard of allShards) {
@@ -127,7 +127,7 @@ describe('a key', () => {
     expect(keyInShard('07', 'execution/tg/1//abc')).toBe('execution/07/tg/1//abc')
     expect(keyInShard('07', 'execution/')).toBe('execution/07/')
     expect(keyInShard('07', 'failed/delivery/tg/1//abc')).toBe('failed/07/delivery/tg/1//abc')
-    expect(keyInShard('07', 'alone')).toBe('alone/07')
+    expect(keyInShard('07', 'suspect/x')).toBe('suspect/07/x')
     expect(keyInShard('07', 'route/tg/1/')).toBe('route/tg/1/')
     expect(keyOutOfShard('08', 'execution/07/tg/1//abc')).toBe('execution/07/tg/1//abc')
   })

@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createTries, createTurns } from '../src/failed/tries.ts'
-import { toExecution, toFailure, toQueuedPrompt } from '../src/state/decode.ts'
+import { createTries, createTurns, type Turns } from '../src/failed/tries.ts'
+import { type Suspicion, toExecution, toFailure, toQueuedPrompt, toSuspicion } from '../src/state/decode.ts'
 import type { Execution } from '../src/state/execution.ts'
 import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
 import { isTried, withNextTry, withoutLastTry } from '../src/state/tried.ts'
@@ -53,7 +53,8 @@ describe('the count of tries', () => {
   })
 })
 
-function setUp(store: Store = createMemoryStore({ clock: createHandClock() })) {
+/** Returns the tries of a process that has just started. */
+async function startProcess(store: Store = createMemoryStore({ clock: createHandClock() }), turns?: Turns) {
   const clock = createHandClock()
   const failed = {
     pendingFor: () => ({ type: 'delivery' }) as never,
@@ -61,82 +62,175 @@ function setUp(store: Store = createMemoryStore({ clock: createHandClock() })) {
   }
   const errors: string[] = []
   const onError = ({ message }: Error) => errors.push(message)
-  const tries = createTries({ state: stateOf(store), failed, turns: createTurns(), clock, onError })
-  return { clock, store, tries, errors }
+  // In the order in which they are found, after a pause that is over once timers run.
+  const own = turns ?? createTurns(clock, () => 0)
+  const tries = createTries({ state: stateOf(store), failed, turns: own, clock, onError })
+  await tries.load()
+  const stored = async (): Promise<Readonly<Record<string, Suspicion>>> => {
+    await clock.advance(0)
+    return await suspicionsIn(store)
+  }
+  return { clock, store, tries, turns: own, errors, stored }
 }
 
-describe('the last try of a row', () => {
-  const stored = { type: 'put', key: 'row', value: '' } as const
+async function suspicionsIn(store: Store): Promise<Readonly<Record<string, Suspicion>>> {
+  const rows = await store.list('suspect/')
+  return Object.fromEntries(rows.map(({ key, value }) => [key.slice('suspect/'.length), toSuspicion(value)]))
+}
 
-  test('is made alone: another waits until it is done, and earlier tries don’t', async () => {
-    const { tries, store } = setUp()
-    const begun: string[] = []
-    const ends: (() => void)[] = []
-    const handle = (name: string) => async () => {
-      begun.push(name)
-      await new Promise<void>((resolve) => ends.push(resolve))
+/** Returns a store that has what is known of rows. */
+async function withSuspicions(suspicions: Readonly<Record<string, Suspicion>>): Promise<Store> {
+  const store = createMemoryStore({ clock: createHandClock() })
+  for (const [key, one] of Object.entries(suspicions))
+    await store.commit([{ type: 'put', key: `suspect/${key}`, value: JSON.stringify(one) }])
+  return store
+}
+
+const forEver = async (): Promise<void> => await new Promise(() => {})
+const put = { type: 'put', key: 'row', value: '' } as const
+
+describe('what is known of a row', () => {
+  test('is one point more after each process that ends within half a second, and five put it aside', async () => {
+    let store: Store | undefined
+    for (let points = 0; points < 5; points++) {
+      const { tries, clock, ...one } = await startProcess(store)
+      store = one.store
+      expect(tries.next('row', {})).toEqual({ tries: 2 })
+      expect(tries.isHeld('row')).toBe(points > 0)
+      void tries.make('row', [put], forEver)
+      await expect.poll(one.stored).toMatchObject({ row: { level: 0, points, stage: 'begun' } })
+      await clock.advance(499)
     }
-    const one = tries.make('one', { tries: 3 }, [stored], handle('one'))
-    const two = tries.make('two', { tries: 3 }, [stored], handle('two'))
-    void tries.make('early', { tries: 2 }, [stored], handle('early'))
-    await expect.poll(() => begun).toEqual(['early', 'one'])
-    expect(await store.read('alone')).toBe('one')
-    ends[1]?.()
-    await one
-    await expect.poll(() => begun).toEqual(['early', 'one', 'two'])
-    expect(await store.read('alone')).toBe('two')
-    ends[2]?.()
-    await two
-    expect(await store.read('alone')).toBeUndefined()
+    const { tries, errors } = await startProcess(store)
+    expect(tries.next('row', {})).toBeUndefined()
+    const row = { key: 'row', value: 'x', tries: 6 }
+    await tries.putAside('row', [row], { execution, text: '', removal: [{ type: 'remove', key: 'row' }] })
+    expect(await store?.list('suspect/')).toEqual([])
+    expect((await store?.list('failed/'))?.map(({ key }) => key)).toEqual(['failed/poison/row'])
+    expect(errors).toEqual([expect.stringContaining('which 6 processes did')])
   })
 
-  test('lets the next one begin after five seconds, because a run may last for hours', async () => {
-    const { tries, store, clock } = setUp()
-    const begun: string[] = []
-    for (const name of ['one', 'two'])
-      void tries.make(name, { tries: 4 }, [stored], async () => {
-        begun.push(name)
-        await new Promise(() => {})
-      })
-    await expect.poll(() => begun).toEqual(['one'])
-    await clock.advance(4999)
-    expect(begun).toEqual(['one'])
+  test('begins anew once a process has outlived it for longer', async () => {
+    const { tries, clock, store, stored } = await startProcess(await withSuspicions({ row: { level: 0, points: 4 } }))
+    void tries.make('row', [put], forEver)
+    await expect.poll(stored).toMatchObject({ row: { points: 4, stage: 'begun' } })
+    await clock.advance(500)
+    await expect.poll(stored).toMatchObject({ row: { level: 1, points: 0, stage: 'late' } })
+    await clock.advance(499)
+    expect(await stored()).toMatchObject({ row: { level: 1 } })
     await clock.advance(1)
-    await expect.poll(() => begun).toEqual(['one', 'two'])
-    expect(await store.read('alone')).toBe('two')
+    await expect.poll(stored).toMatchObject({ row: { level: 2, points: 0, stage: 'late' } })
+    // It ends now, as soon as level 2 lasts, and the next one much sooner.
+    const next = await startProcess(store)
+    await next.tries.begin([put])
+    next.tries.watch('row', forEver())
+    expect(await stored()).toMatchObject({ row: { level: 2, points: 1, stage: 'begun' } })
+    await next.clock.advance(799)
+    expect(await stored()).toMatchObject({ row: { stage: 'begun' } })
+    await startProcess(store).then(async ({ tries: after }) => await after.begin([put]))
+    expect(await stored()).toMatchObject({ row: { level: 2, points: 0 } })
   })
 
-  test('was the last one only if the process ended meanwhile', async () => {
-    const { tries, store } = setUp()
-    void tries.make('one', { tries: 3 }, [stored], async () => await new Promise(() => {}))
-    await expect.poll(async () => await store.read('alone')).toBe('one')
-    const next = setUp(store).tries
-    await next.load()
-    expect(next.next('one', { tries: 3 })).toBeUndefined()
-    expect(next.next('two', { tries: 3 })).toEqual({ tries: 4 })
-    expect(next.next('two', { tries: 10 })).toBeUndefined()
+  test('is that it can be handled for as long as it takes, after 64 seconds', async () => {
+    const { tries, clock, store, stored } = await startProcess()
+    await tries.begin([put])
+    tries.watch('row', forEver())
+    for (let half = 0; half < 130; half++) await clock.advance(500)
+    await expect.poll(stored).toMatchObject({ row: { level: 8 } })
+    for (let nth = 0; nth < 30; nth++) {
+      const one = await startProcess(store)
+      expect([one.tries.next('row', {}), one.tries.isHeld('row')]).toEqual([{ tries: 2 }, false])
+      await one.tries.begin([put])
+    }
   })
 
-  test('is not begun after a graceful stop, which takes its name from the store', async () => {
-    const { tries, store, clock } = setUp()
-    void tries.make('one', { tries: 3 }, [stored], async () => await new Promise(() => {}))
-    const two = tries.make('two', { tries: 3 }, [stored], async () => expect.unreachable())
-    await expect.poll(async () => await store.read('alone')).toBe('one')
-    await tries.giveBack([[{ type: 'put', key: 'row', value: 'given back' }]])
-    await clock.advance(5000)
+  test('stays as it is if the same process goes on, or one that stops gracefully', async () => {
+    const { tries, turns, store, stored } = await startProcess()
+    void tries.make('row', [put], forEver)
+    await expect.poll(stored).toMatchObject({ row: { stage: 'begun' } })
+    const again = await startProcess(store, turns)
+    void again.tries.make('row', [put], forEver)
+    await expect.poll(stored).toMatchObject({ row: { points: 0, stage: 'begun' } })
+    await again.tries.giveBack([[{ type: 'put', key: 'row', value: 'given back' }]])
+    expect([await stored(), await store.read('row')]).toEqual([{ row: { level: 0, points: 0 } }, 'given back'])
+  })
+
+  test('is removed once the row was handled', async () => {
+    const { tries, stored, store } = await startProcess()
+    await tries.make('row', [put], async () => expect(await stored()).toMatchObject({ row: { stage: 'begun' } }))
+    await expect.poll(stored).toEqual({})
+    await tries.make('row', [{ type: 'put-if-absent', key: 'row', value: '' }], async () => expect.unreachable())
+    await expect.poll(async () => await store.list('suspect/')).toEqual([])
+  })
+})
+
+describe('rows with points', () => {
+  const names = Array.from({ length: 16 }, (_, nth) => `row ${nth}`)
+
+  /** Begins 16 rows with as many points, and returns those that are begun in each second. */
+  async function groupsWith(points: number): Promise<readonly number[]> {
+    const known = Object.fromEntries(names.map((name) => [encodeURIComponent(name), { level: 0, points }]))
+    const { tries, clock } = await startProcess(await withSuspicions(known))
+    const groups: number[] = []
+    let begun = 0
+    for (const name of names)
+      void tries.make(name, [], async () => {
+        begun++
+        await forEver()
+      })
+    while (begun < names.length) {
+      const before = begun
+      await expect
+        .poll(async () => {
+          await clock.advance(0)
+          return begun
+        })
+        .toBeGreaterThan(before)
+      // Those of a group are begun one right after the other.
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      groups.push(begun - before)
+      await clock.advance(1000)
+    }
+    return groups
+  }
+
+  test('wait for each other: the more points, the fewer are begun together, and one at a time before the last points', async () => {
+    expect(await groupsWith(0)).toEqual([16])
+    expect(await groupsWith(1)).toEqual([4, 3, 2, 1, 1, 1, 1, 1, 1, 1])
+    expect(await groupsWith(3)).toEqual(names.map(() => 1))
+  })
+
+  test('wait for a random while first, and an end by then takes points back', async () => {
+    const store = await withSuspicions({ row: { level: 1, points: 4 } })
+    const first = await startProcess(store)
+    const { tries, clock, stored } = await startProcess(
+      store,
+      createTurns(first.clock, () => 0.5),
+    )
+    void tries.make('row', [put], forEver)
+    await expect.poll(stored).toMatchObject({ row: { points: 4, stage: 'paused' } })
+    await clock.advance(10_000)
+    await first.clock.advance(999)
+    expect(await stored()).toMatchObject({ row: { stage: 'paused' } })
+    const next = await startProcess(store)
+    expect(next.tries.isHeld('row')).toBe(true)
+    await first.clock.advance(1)
+    await expect.poll(stored).toMatchObject({ row: { stage: 'begun' } })
+    const last = await startProcess(store)
+    await last.tries.begin([put])
+    expect(await stored()).toMatchObject({ row: { level: 1, points: 2 } })
+  })
+
+  test('are not begun after a graceful stop', async () => {
+    const { tries, stored } = await startProcess(
+      await withSuspicions({ one: { level: 0, points: 4 }, two: { level: 0, points: 4 } }),
+    )
+    void tries.make('one', [], forEver)
+    const two = tries.make('two', [], async () => expect.unreachable())
+    await expect.poll(stored).toMatchObject({ one: { stage: 'begun' } })
+    await tries.giveBack([])
     await two
-    expect([await store.read('alone'), await store.read('row')]).toEqual([undefined, 'given back'])
-  })
-
-  test('that was never alone leaves others alone when its row is put aside', async () => {
-    const { tries, store, errors } = setUp()
-    void tries.make('one', { tries: 3 }, [stored], async () => await new Promise(() => {}))
-    await expect.poll(async () => await store.read('alone')).toBe('one')
-    const row = { key: 'two', value: 'x', tries: 10 }
-    await tries.putAside('two', [row], { execution, text: '', removal: [{ type: 'remove', key: 'two' }] })
-    expect(await store.read('alone')).toBe('one')
-    expect((await store.list('failed/')).map(({ key }) => key)).toEqual(['failed/poison/two'])
-    expect(errors).toEqual([expect.stringContaining('10 times in all')])
+    expect(await stored()).toEqual({ one: { level: 0, points: 4 }, two: { level: 0, points: 4 } })
   })
 })
 
@@ -162,40 +256,51 @@ function withRows(rows: Readonly<Record<string, string>>, changed: (store: Store
   }
 }
 
-/** What the next process finds of a run that was handled alone when the last one was killed. */
-async function startAfterKill(left: Execution): Promise<{ store: Store; said: () => readonly string[] }> {
+/** What was learned of a row that has ended five processes. */
+function poisonous(key: string): Readonly<Record<string, string>> {
+  return { [`suspect/${encodeURIComponent(key)}`]: JSON.stringify({ level: 0, points: 5 }) }
+}
+
+/** What the next process finds of a run that has ended five, and which sessions it aborts. */
+async function startAfterKills(left: Execution) {
   const key = 'execution/telegram/1//abc123'
+  const aborted: unknown[] = []
   let store: Store | undefined
   open = await startHandDriven((run, text) => answer(run, `Done: ${text}`), {
-    storeOf: withRows({ [key]: JSON.stringify({ ...left, tries: 3 }), alone: key }, (one) => {
+    storeOf: withRows({ [key]: JSON.stringify({ ...left, tries: 3 }), ...poisonous(key) }, (one) => {
       store = one
       return one
     }),
+    changed: (client) => ({ ...client, abort: async (target) => void aborted.push(target) }),
   })
   const { passes, said } = open
   await passes(() => said(1).length > 0)
   if (!store) throw new Error('There is no store.')
-  return { store, said: () => said(1) }
+  return { store, aborted, said: () => said(1) }
 }
 
 const finished = { status: 'complete', finishedAt: 2 } as const
 
 test.each([
-  ['was not posted', { ...execution, phase: 'planned' }, texts.poisonMessage],
-  ['may have run', execution, texts.poisonRun],
-  ['was not prompted', { ...execution, phase: 'delivering', startedBy: 'msg_1' }, texts.poisonRun],
-  ['has ended', { ...execution, phase: 'delivering', ...finished }, texts.poisonAnswer],
-] as const)('a run that is put aside and %s is over, and its chat is told that', async (_, left, text) => {
-  const { store, said } = await startAfterKill(left)
-  expect(said()).toEqual([text])
-  await expect
-    .poll(async () => (await store.list('execution/')).map(({ value }) => toExecution(value)))
-    .toMatchObject([{ phase: 'done', status: 'error', reason: texts.poisonReason }])
-  const failures = await store.list('failed/')
-  expect(failures.map(({ value }) => toFailure(value))).toMatchObject([{ type: 'poison', tries: 3 }])
-  expect(JSON.parse(JSON.parse(failures[0]?.value ?? '').value)).toMatchObject(left)
-  expect(await store.read(inChat('alone'))).toBeUndefined()
-})
+  ['was not posted', { ...execution, phase: 'planned' }, texts.poisonMessage, []],
+  ['may have run', execution, texts.poisonRun, ['ses_1']],
+  ['was not prompted', { ...execution, phase: 'delivering', startedBy: 'msg_1' }, texts.poisonRun, ['ses_1']],
+  ['has ended', { ...execution, phase: 'delivering', ...finished }, texts.poisonAnswer, []],
+] as const)(
+  'a run that is put aside and %s is over and stopped, and its chat is told that',
+  async (_, left, text, stops) => {
+    const { store, said, aborted } = await startAfterKills(left)
+    expect(said()).toEqual([text])
+    expect(aborted).toEqual(stops)
+    await expect
+      .poll(async () => (await store.list('execution/')).map(({ value }) => toExecution(value)))
+      .toMatchObject([{ phase: 'done', status: 'error', reason: texts.poisonReason }])
+    const failures = await store.list('failed/')
+    expect(failures.map(({ value }) => toFailure(value))).toMatchObject([{ type: 'poison', tries: 3 }])
+    expect(JSON.parse(JSON.parse(failures[0]?.value ?? '').value)).toMatchObject(left)
+    expect(await store.list('suspect/')).toEqual([])
+  },
+)
 
 test('a bridge that stops gracefully five times puts nothing aside, and does not store tries of what it handles at once', async () => {
   const [stuck, committed]: [string, string[]] = ['stuck', []]
@@ -323,7 +428,7 @@ test('what a chat is told about a missing answer is counted before, and not any 
 })
 
 test('a chat is not told about a missing answer if that ended the process each time', async () => {
-  const { stored, passes, chats, said } = await startWithMissing(3, { alone: 'failed/delivery/telegram/1//' })
+  const { stored, passes, chats, said } = await startWithMissing(3, poisonous('failed/delivery/telegram/1//'))
   await passes(() => chats.errors.length > 0)
   expect(chats.errors.map(({ message }) => message)).toEqual([expect.stringContaining('telegram:1 about runs abc123')])
   expect(await stored()).toMatchObject({ isUntold: true, isReported: true })

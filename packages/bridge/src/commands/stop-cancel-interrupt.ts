@@ -62,11 +62,21 @@ async function dropNote(
   return { text: texts.canceled }
 }
 
+/** Whether the last run of a session here was put aside and is the person's own. Its agent may be at work if it could not be stopped. */
+async function isLeft(
+  { registry, people }: CommandServices,
+  { place, actor }: StopRequest,
+  sessionID: string,
+): Promise<boolean> {
+  const last = (await registry.listRecent(place)).find((one) => one.sessionID === sessionID)
+  return last?.reason === texts.poisonReason && people.isSamePerson(last.prompt, { channel: place.channel, actor })
+}
+
 /**
  * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
  * one of them if there is nothing else to stop. If the place has no run, stops those that were started elsewhere and whose asks it
- * shows. Without these, removes a prompt whose voice note is being transcribed, or an admin aborts one that was started elsewhere in its
- * session. A request that was tried before a restart only stops runs that were canceled, or that started before it was
+ * shows. Without these, removes a prompt whose voice note is being transcribed, or aborts its session: an
+ * admin for a run that was started elsewhere, its author for one that was put aside. A request that was tried before a restart only stops runs that were canceled, or that started before it was
  * received. If a run can't be stopped, the error goes to `onError` and into the reply.
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
@@ -97,7 +107,9 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
     const route = await routes.routeOf(place)
     const client = route && servers.get(route.server)
     // The session may have a run that was started elsewhere.
-    if (!client || route.sessionID === undefined || !person.may.has('admin')) return { text: texts.nothingRuns }
+    if (!client || route.sessionID === undefined) return { text: texts.nothingRuns }
+    if (!person.may.has('admin') && !(await isLeft(services, request, route.sessionID)))
+      return { text: texts.nothingRuns }
     const reply = await client.reply(route.sessionID)
     if (!reply || reply.phase === 'settled') return { text: texts.nothingRuns }
     await client.abort(route.sessionID)

@@ -350,7 +350,7 @@ export function createFailedDeliveries(options: {
       return onError(new BridgeError('delivery', `${problem}, so it no longer does. "reply bridge failed" lists them.`))
     }
     let isBegun = false
-    await tries.make(key, counted, writes, async () => {
+    await tries.make(key, writes, async () => {
       isBegun = true
       await reportUntilAccepted(place)
     })

@@ -153,7 +153,7 @@ function describeFailure(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
     const why =
       type === 'row'
         ? `It can't be read: ${failure.reason}. It was put aside, and the state keeps its value until you forget it.`
-        : `The process ended each time it handled it, ${failure.tries} times in all. It was put aside, and its chat is told. The state keeps its value for 30 days, or until you forget it.`
+        : `The process ended again and again soon after it began to handle it, which ${failure.tries} processes did. It was put aside, and its chat is told. The state keeps its value for 30 days, or until you forget it.`
     return { what, why }
   }
   const { id, channel, chat, server, sessionID, missing, reason } = failure

@@ -1,32 +1,42 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import { withResolvers } from '@reply/sink/internal'
 import { BridgeError, isTakenOver, toError } from '../error.ts'
-import type { PoisonRow } from '../state/decode.ts'
+import { type PoisonRow, type Suspicion, toSuspicion } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import type { State } from '../state/state.ts'
 import { type Tried, withNextTry } from '../state/tried.ts'
+import type { PutWrite } from '../store/apply-writes.ts'
 import type { Write } from '../store/store.ts'
-import { waitAtMost } from '../timers.ts'
+import { createTimers, waitAtMost } from '../timers.ts'
 import type { FailedDeliveries } from './failed-deliveries.ts'
 import { writeFailure } from './failure-rows.ts'
+import { afterEnd, isHeld, isPoison, lateMs, survived, surviveMs, togetherWith, unsuspected } from './suspicion.ts'
 
 /**
- * Counts how many processes handle what an earlier one left, so that a row whose handling kills the process is put aside
- * instead of killing each successor. The last try of a row is made alone: while it lasts, no other such row is begun. If the
- * process ends then, that row is the cause, and the others keep their chance.
+ * Finds out which of the rows that an earlier process left end the process that handles them, and puts these aside instead of
+ * letting them end each successor. Others that were being handled when a process ended are never put aside, however many end.
+ *
+ * What kills does so each time, about as long after it was begun. So a row gets a point if the process ends about as soon
+ * as the ones before, and none once a process has outlived that time. With each point, fewer such rows are begun together, in
+ * random order after a random pause, and others wait. The last points are given to a row that was begun alone.
  */
 export interface Tries {
-  /** Reads which row was handled alone when the last process ended. Call it once, before `next`. */
+  /** Reads what earlier processes learned. Call it once, before `next`. */
   load(): Promise<void>
   /** Returns the row with its next try counted, for the store. Undefined if it must not be tried again. */
   next<Row extends Tried>(key: string, row: Row): (Row & { readonly tries: number }) | undefined
-  /** Whether this try of a counted row is made alone, and so takes its turn. */
-  isAlone(counted: Tried): boolean
+  /** Whether the row waits for its turn in `make`. */
+  isHeld(key: string): boolean
   /**
-   * Commits `writes`, which store the counted row, and then handles it, alone if `isAlone`. Does not handle it if the writes
-   * conflict or the bridge stops first. Resolves and rejects like `handle`.
+   * Commits `writes`, which store the counted row, and then handles it, once it is its turn if it is held. Does not handle it if
+   * the writes conflict or the bridge stops first. Resolves and rejects like `handle`.
    */
-  make(key: string, counted: Tried, writes: readonly Write[], handle: () => Promise<void>): Promise<void>
+  make(key: string, writes: readonly Write[], handle: () => Promise<void>): Promise<void>
+  /** Commits the counts of several rows that are not held, which the caller then handles at the same time. */
+  begin(counts: readonly PutWrite[]): Promise<void>
+  /** Call it with the handling of a row that `begin` began. */
+  watch(key: string, handled: Promise<unknown>): void
   /**
    * Puts the rows of a key for which `next` is undefined aside with `told.removal`, which removes them. Then tells their chat
    * in the background, from the next process if need be. Does nothing if the removal conflicts.
@@ -51,28 +61,83 @@ export interface Told {
   readonly onTold?: (() => void) | undefined
 }
 
-/** The key of the value that names the row that is handled alone. */
-const aloneKey = 'alone'
-const removeAlone: Write = { type: 'remove', key: aloneKey }
-/** From which try on a row is handled alone. If the process ends during that one, it was the last. */
-const aloneFrom = 3
-/** How often a row is tried at most, also if the process never ended while it was handled alone. */
-const mostTries = 10
-/** How long a row is handled alone at most, in ms. */
-const aloneMs = 5000
+/** The prefix of the keys under which the state has what is known of rows. */
+const suspectPrefix = 'suspect/'
+/** How long it is kept, in ms. */
+const suspectedMs = 86_400_000
+/** How long the pause before held rows are begun is at most, as a part of the time that they must be survived. */
+const mostPause = 2
 
-/** The turns of rows that are handled alone. One for all shards of a process, because any of their rows may end it. */
+/** Held rows of all shards of a process, because any of them may end it. */
 export interface Turns {
-  /** Resolves when no row is handled alone. */
-  last: Promise<void>
+  /** An id of the process. */
+  readonly process: string
+  /** Begins the row once it is its turn. Resolves when the next one may begin. */
+  take(turn: Turn): Promise<void>
 }
 
-/** Creates the turns of a process. */
-export function createTurns(): Turns {
-  return { last: Promise.resolve() }
+/** A held row that waits for its turn. */
+interface Turn {
+  readonly suspicion: Suspicion
+  /** Resolves when it is not to be begun any more. */
+  readonly stopped: Promise<void>
+  /** Stores that it is about to be begun. */
+  readonly prepare: () => Promise<void>
+  /** Begins it. Resolves when it was handled, or when this process has outlived it for long enough. */
+  readonly begin: () => Promise<void>
 }
 
-/** Counts tries in the rows themselves, which their owners store. */
+/** Creates the turns of a process. `random` returns numbers from 0 to 1. */
+export function createTurns(clock: Clock, random: () => number = Math.random): Turns {
+  const waiting = new Set<Turn & { readonly over: () => void }>()
+  let isWorking = false
+  return { process: randomUUID(), take }
+
+  /** Adds a row to those that wait. */
+  async function take(turn: Turn): Promise<void> {
+    const { promise, resolve } = withResolvers<void>()
+    waiting.add({ ...turn, over: resolve })
+    // Those that are found at the same time are divided together.
+    if (!isWorking) void Promise.resolve().then(work)
+    isWorking = true
+    await promise
+  }
+
+  /**
+   * Begins one group after the other. The first one after a random pause, because a process may end at a fixed time after its
+   * start. The others then begin at a random time, too.
+   */
+  async function work(): Promise<void> {
+    for (let isFirst = true; waiting.size > 0; isFirst = false) {
+      const group = nextGroup()
+      for (const turn of group) waiting.delete(turn)
+      if (isFirst) await pauseBefore(group)
+      await Promise.all(group.map(async ({ begin }) => await begin()))
+      for (const { over } of group) over()
+    }
+    isWorking = false
+  }
+
+  /** Stores that a group is about to be begun, and waits for a while. */
+  async function pauseBefore(group: readonly Turn[]): Promise<void> {
+    const forMs = (surviveMs(group[0]?.suspicion ?? unsuspected) ?? 0) * mostPause * random()
+    await Promise.all(group.map(async ({ prepare }) => await prepare()))
+    await waitAtMost(Promise.all(group.map(({ stopped }) => stopped)), forMs, clock)
+  }
+
+  /** Returns some rows in random order that may be begun together, of the lowest level, which takes the least time. */
+  function nextGroup(): readonly (Turn & { readonly over: () => void })[] {
+    const inOrder = [...waiting].map((turn) => ({ turn, order: random() })).toSorted((a, b) => a.order - b.order)
+    const level = Math.min(...inOrder.map(({ turn }) => turn.suspicion.level))
+    const group: typeof inOrder = []
+    for (const one of inOrder.filter(({ turn }) => turn.suspicion.level === level))
+      if ([...group, one].every(({ turn }) => togetherWith(turn.suspicion, inOrder.length) > group.length))
+        group.push(one)
+    return group.map(({ turn }) => turn)
+  }
+}
+
+/** Keeps what is known of each row beside it in the state, and the count of its tries in the row itself. */
 export function createTries({
   state,
   failed,
@@ -86,28 +151,32 @@ export function createTries({
   readonly clock: Clock
   readonly onError: (error: Error) => void
 }): Tries {
-  /** The row that was handled alone when the last process ended. */
-  let suspect: string | undefined
-  let isAnyAlone = false
-  /** The commits in progress that say that a row is handled alone. */
+  /** By the keys of rows. */
+  const known = new Map<string, Suspicion>()
+  const timers = createTimers(clock)
+  /** The keys of rows about which something is to be stored in the background. */
+  const unsaved = new Set<string>()
+  let saving: Promise<void> | undefined
+  /** The commits in progress that say that rows are begun. */
   const beginnings = new Set<Promise<boolean>>()
+  const stopped = withResolvers<void>()
   let isStopped = false
-  return { load, next, isAlone, make, putAside, giveBack }
+  return { load, next, isHeld: (key) => isHeld(suspicionOf(key)), make, begin, watch, putAside, giveBack }
 
-  /** Reads the name of the suspect. */
+  /** Reads what is known, and concludes from it that a process has ended. */
   async function load(): Promise<void> {
-    suspect = await state.read(aloneKey)
+    for (const { key, value } of await state.list(suspectPrefix))
+      known.set(decodeURIComponent(key.slice(suspectPrefix.length)), afterEnd(toSuspicion(value), turns.process))
   }
 
-  /** Counts the next try, unless the row is the suspect, or was tried `mostTries` times. Writes nothing. */
+  /** Returns what is known of a row. */
+  function suspicionOf(key: string): Suspicion {
+    return known.get(key) ?? unsuspected
+  }
+
+  /** Counts the next try, unless the row is known to end processes. Writes nothing. */
   function next<Row extends Tried>(key: string, row: Row): (Row & { readonly tries: number }) | undefined {
-    const counted = withNextTry(row)
-    return key === suspect || counted.tries > mostTries ? undefined : counted
-  }
-
-  /** Whether it is the last try, or one after that. */
-  function isAlone({ tries = 0 }: Tried): boolean {
-    return tries >= aloneFrom
+    return isPoison(suspicionOf(key)) ? undefined : withNextTry(row)
   }
 
   /** Commits writes with retries. Resolves with false on a conflict. */
@@ -115,42 +184,127 @@ export function createTries({
     return await state.withRetries(() => state.commit(writes))
   }
 
-  /**
-   * Stores the count, then handles the row. If `isAlone`, waits until no other row is handled alone, and names the row in the
-   * store until it is handled, at most for `aloneMs`: a run may last for hours.
-   */
-  async function make(...[key, counted, writes, handle]: Parameters<Tries['make']>): Promise<void> {
-    if (!isAlone(counted)) {
-      if (await commit(writes)) await handle()
-      return
-    }
-    const before = turns.last
-    const turn = withResolvers<void>()
-    turns.last = turn.promise
-    try {
-      await before
-      if (isStopped || !(await beginAlone([...writes, { type: 'put', key: aloneKey, value: key }]))) return
-      const handled = handle()
-      await waitAtMost(Promise.allSettled([handled]), aloneMs, clock)
-      isAnyAlone = false
-      if (!isStopped) await commit([removeAlone])
-      turn.resolve()
-      await handled
-    } finally {
-      turn.resolve()
-    }
+  /** Returns the key under which the state has what is known of a row. */
+  function suspectKey(key: string): string {
+    return `${suspectPrefix}${encodeURIComponent(key)}`
   }
 
-  /** Commits that a row is handled alone. Takes that back and resolves with false if this process stops meanwhile. */
-  async function beginAlone(writes: readonly Write[]): Promise<boolean> {
-    const begun = (async () => {
-      if (!(await commit(writes))) return false
-      isAnyAlone = !isStopped
-      if (!isAnyAlone) await commit([removeAlone])
-      return isAnyAlone
-    })()
-    beginnings.add(begun)
-    return await begun.finally(() => beginnings.delete(begun))
+  /** Returns the write that stores what is known of a row. */
+  function writeKnown(key: string): Write {
+    const suspicion = known.get(key)
+    return suspicion
+      ? { type: 'put', key: suspectKey(key), value: JSON.stringify(suspicion), expiresInMs: suspectedMs }
+      : { type: 'remove', key: suspectKey(key) }
+  }
+
+  /** Notes that a row is at a stage, and returns the write that stores it. */
+  function noteStage(key: string, stage: Suspicion['stage']): Write {
+    known.set(key, { ...suspicionOf(key), stage, by: turns.process })
+    return writeKnown(key)
+  }
+
+  /** Waits for the row's turn if it is held. */
+  async function make(...[key, writes, handle]: Parameters<Tries['make']>): Promise<void> {
+    const suspicion = suspicionOf(key)
+    if (!isHeld(suspicion)) return await handleIfStored(key, writes, handle, () => {})
+    let handled = Promise.resolve()
+    await turns.take({
+      suspicion,
+      stopped: stopped.promise,
+      prepare: async () => void (await store([noteStage(key, 'paused')]).catch(() => {})),
+      begin: async () => {
+        const outlived = withResolvers<void>()
+        handled = handleIfStored(key, writes, handle, () => outlived.resolve())
+        await Promise.race([outlived.promise, Promise.allSettled([handled]), stopped.promise])
+      },
+    })
+    await handled
+  }
+
+  /** Handles a row if the writes that count this can be stored. Calls `onSurvived` once this process has outlived it. */
+  async function handleIfStored(
+    ...[key, writes, handle, onSurvived]: [...Parameters<Tries['make']>, onSurvived: () => void]
+  ): Promise<void> {
+    if (!(await store([...writes, noteStage(key, 'begun')]))) return isStopped ? undefined : forget(key)
+    const handled = handle()
+    observe(key, handled, onSurvived)
+    await handled
+  }
+
+  /** Commits counts, and that their rows are begun. */
+  async function begin(counts: readonly PutWrite[]): Promise<void> {
+    if (counts.length > 0) await store(counts.flatMap((count) => [count, noteStage(count.key, 'begun')]))
+  }
+
+  /** Observes a row that `begin` began. */
+  function watch(key: string, handled: Promise<unknown>): void {
+    observe(key, handled, () => {})
+  }
+
+  /** Stores that this process outlives a row, and removes what is known of it once it was handled. */
+  function observe(key: string, handled: Promise<unknown>, onSurvived: () => void): void {
+    waitUntilLate(key, 0, onSurvived)
+    void Promise.allSettled([handled]).then(() => {
+      timers.clear(key)
+      forget(key)
+    })
+  }
+
+  /** Removes what is known of a row. */
+  function forget(key: string): void {
+    known.delete(key)
+    save(key)
+  }
+
+  /** Notes that the end of this process would count from some time on, if it doesn't yet. */
+  function waitUntilLate(key: string, sinceMs: number, onSurvived: () => void): void {
+    const isLate = suspicionOf(key).level === 0 || suspicionOf(key).stage === 'late'
+    if (isLate) return waitUntilSurvived(key, sinceMs, onSurvived)
+    const atMs = lateMs(suspicionOf(key))
+    timers.restart(key, atMs - sinceMs, () => {
+      noteStage(key, 'late')
+      save(key)
+      waitUntilSurvived(key, atMs, onSurvived)
+    })
+  }
+
+  /** Notes that this process has outlived the row for the time of its level, and goes on with the next one. */
+  function waitUntilSurvived(key: string, sinceMs: number, onSurvived: () => void, isFirst = true): void {
+    const atMs = surviveMs(suspicionOf(key))
+    if (atMs === undefined) return onSurvived()
+    timers.restart(key, atMs - sinceMs, () => {
+      known.set(key, survived(suspicionOf(key), turns.process))
+      save(key)
+      if (!isFirst) onSurvived()
+      // The next row is not begun yet: one that kills a little later than at its level must not kill in the turn of another.
+      waitUntilSurvived(key, atMs, isFirst ? onSurvived : () => {}, false)
+    })
+  }
+
+  /** Commits what is needed before rows are handled. Takes that back and resolves with false if this process stops meanwhile. */
+  async function store(writes: readonly Write[]): Promise<boolean> {
+    if (isStopped) return false
+    const stored = commit(writes).then((isDone) => isDone && !isStopped)
+    beginnings.add(stored)
+    return await stored.finally(() => beginnings.delete(stored))
+  }
+
+  /** Stores what is known of a row in the background. */
+  function save(key: string): void {
+    unsaved.add(key)
+    saving ??= saveAll().finally(() => {
+      saving = undefined
+    })
+  }
+
+  /** Stores what waits, one commit after the other. Never rejects. */
+  async function saveAll(): Promise<void> {
+    while (unsaved.size > 0 && !isStopped) {
+      const writes = [...unsaved].map(writeKnown)
+      unsaved.clear()
+      // Without it, an end of this process counts for or against the row as if it had come earlier.
+      await commit(writes).catch(() => {})
+    }
   }
 
   /** Moves the rows to the failures, reports them, and posts the text in their chat without waiting for that. */
@@ -162,12 +316,13 @@ export function createTries({
       ...removal,
       ...failures.map(writeFailure),
       ...failed.write([pending]),
-      ...(key === suspect && !isAnyAlone ? [removeAlone] : []),
+      { type: 'remove', key: suspectKey(key) },
     ])
     if (!isRemoved) return
+    known.delete(key)
     for (const { key: row, id, tries } of failures) {
       const where = id === undefined ? row : `${row}, entry ${id}`
-      const problem = `The process ended each time it handled ${where} of the state, ${tries} times in all.`
+      const problem = `The process ended again and again soon after it began to handle ${where} of the state, which ${tries} processes did.`
       onError(
         new BridgeError(
           'inbound',
@@ -179,12 +334,19 @@ export function createTries({
     void failed.replyPending(pending, execution.prompt.messageRef, done).then(onTold)
   }
 
-  /** Commits each group, and removes the name of a row that is handled alone. */
+  /** Commits each group, and that no row is being handled any more. */
   async function giveBack(groups: Parameters<Tries['giveBack']>[0]): Promise<void> {
     isStopped = true
-    await Promise.allSettled(beginnings)
-    const alone: readonly Write[] = isAnyAlone ? [removeAlone] : []
-    for (const writes of [alone, ...groups]) {
+    timers.stop()
+    stopped.resolve()
+    await Promise.allSettled([...beginnings, saving])
+    for (const [key, { level, points, stage }] of known) {
+      if (stage !== undefined) {
+        known.set(key, { level, points })
+        unsaved.add(key)
+      }
+    }
+    for (const writes of [[...unsaved].map(writeKnown), ...groups]) {
       try {
         if (writes.length > 0) await state.commit(writes)
       } catch (error) {

@@ -286,7 +286,7 @@ export function createInbox(options: {
     if (!entry) return await handleSafely(stored, text, async () => await putAside(stored, row), 'found')
     const handleCounted = async (): Promise<void> => await handleSafely(entry, text, handle)
     // Rejects only while the bridge stops or was taken over.
-    await tries.make(rowName(row), entry, [replacement(entry)], handleCounted).catch(() => {})
+    await tries.make(rowName(row), [replacement(entry)], handleCounted).catch(() => {})
   }
 
   /**

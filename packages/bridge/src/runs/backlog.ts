@@ -149,7 +149,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     }
     let isBegun = false
     const counted = due.map((entry) => writeEntry({ ...entry, ...next }))
-    await tries.make(queue, next, counted, async () => {
+    await tries.make(queue, counted, async () => {
       forgetRestored()
       isBegun = true
       triedPlaces.add(place)

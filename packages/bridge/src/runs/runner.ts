@@ -1,7 +1,7 @@
 import type { Reply, ReplyObserver } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { createRecent, withResolvers } from '@reply/sink/internal'
-import { BridgeError, toError } from '../error.ts'
+import { BridgeError, isTakenOver, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
@@ -12,7 +12,7 @@ import { readWithExpiry, type State } from '../state/state.ts'
 import { withoutLastTry } from '../state/tried.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
-import { texts } from '../texts.ts'
+import { chatMessageOf, plain, texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
 import type { ActiveRun } from './active-runs.ts'
 import { createEndedRuns } from './ended-runs.ts'
@@ -304,7 +304,7 @@ export function createRunner(services: BridgeServices): Runner {
       return
     }
     const write: Write = { type: 'replace', queue, id, value: JSON.stringify(counted) }
-    await tries.make(rowName(row), counted, [write], async () => {
+    await tries.make(rowName(row), [write], async () => {
       // The try is stored, so it is not counted again if this fails.
       earlier.delete(rowName(row))
       await handle()
@@ -428,29 +428,32 @@ export function createRunner(services: BridgeServices): Runner {
     const all = withNewestLast(listed, newestRuns)
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
     const unfinished = all.filter((one) => !isOver(one))
-    const alone = unfinished.filter(tries.isAlone)
+    const held = unfinished.filter((one) => tries.isHeld(keyOf(one)))
     const prompted = unfinished.filter(({ startedBy }) => startedBy === undefined)
     const beginning = prompted
-      .filter((one) => !alone.includes(one))
+      .filter((one) => !held.includes(one))
       .map(async (execution) => {
-        const { begun, found } = restoreRun(execution)
+        const { begun, found, ended } = restoreRun(execution)
+        tries.watch(keyOf(execution), ended)
         addRestoring(execution, waitAtMost(found, restoreMs, clock))
         await begun
       })
-    for (const execution of prompted) if (alone.includes(execution)) addRestoring(execution, restoreAlone(execution))
+    for (const execution of prompted) if (held.includes(execution)) addRestoring(execution, restoreInTurn(execution))
     // Otherwise the watch could show the end of a run before that is known to be the run of a prompt.
     await Promise.all(beginning)
-    // The sessions of unprompted runs that are shown alone are watched from then on.
-    const unpromptedAlone = alone.filter(({ startedBy }) => startedBy !== undefined)
-    const later = new Set(unpromptedAlone.map(({ sessionID }) => sessionID))
+    // The sessions of unprompted runs that are held are watched from their turns on.
+    const heldUnprompted = held.filter(({ startedBy }) => startedBy !== undefined)
+    const later = new Set(heldUnprompted.map(({ sessionID }) => sessionID))
     const restored = unprompted.restoreRuns(all.filter(({ sessionID }) => !later.has(sessionID))).catch(onError)
     for (const execution of unfinished.filter(({ startedBy }) => startedBy !== undefined)) {
-      if (!alone.includes(execution)) addRestoring(execution, waitAtMost(restored, restoreMs, clock))
+      if (held.includes(execution)) continue
+      tries.watch(keyOf(execution), restored)
+      addRestoring(execution, waitAtMost(restored, restoreMs, clock))
     }
-    for (const execution of unpromptedAlone) {
+    for (const execution of heldUnprompted) {
       const ofSession = all.filter(({ sessionID }) => sessionID === execution.sessionID)
       const writes = [registry.writeExecution(execution)]
-      const shown = tries.make(keyOf(execution), execution, writes, () => unprompted.restoreSessions(ofSession))
+      const shown = tries.make(keyOf(execution), writes, () => unprompted.restoreSessions(ofSession))
       addRestoring(execution, waitAtMost(shown.catch(onError), restoreMs, clock))
     }
     for (const place of waiting) startQueue(place)
@@ -507,26 +510,27 @@ export function createRunner(services: BridgeServices): Runner {
 
   /**
    * Returns the executions with one more try for each that is unfinished, and stores that in one commit, except for those that
-   * are handled alone: their turn comes later. Those that must not be tried again are put aside, and are over then.
+   * are held: their turn comes later. Those that must not be tried again are put aside, and are over then.
    */
   async function countTries(executions: readonly Execution[]): Promise<readonly Execution[]> {
     const counted = await Promise.all(
       executions.map(async (execution) => {
         if (isOver(execution)) return execution
-        return tries.next(keyOf(execution), execution) ?? (await putAside(execution))
+        return tries.next(keyOf(execution), execution) ?? (await putAside(execution, executions))
       }),
     )
-    const begun = counted.filter((execution) => !isOver(execution) && !tries.isAlone(execution))
-    if (begun.length > 0) await state.withRetries(() => state.commit(begun.map(registry.writeExecution)))
+    const begun = counted.filter((execution) => !isOver(execution) && !tries.isHeld(keyOf(execution)))
+    await tries.begin(begun.map(registry.writeExecution))
     for (const execution of begun) triedRuns.add(execution)
     return counted
   }
 
   /**
-   * Puts an execution aside that ended the process each time it was handled, and tells its chat what is known about it. Then
-   * closes its messages, so that they don't show it as working. Resolves with the execution, which is over.
+   * Puts an execution aside that ended the process each time it was handled, and tells its chat what is known about it. Stops its
+   * agent at once: no process would answer what it asks. Then closes its messages, so that they don't show it as working.
+   * Resolves with the execution, which is over.
    */
-  async function putAside(execution: Execution): Promise<Execution> {
+  async function putAside(execution: Execution, all: readonly Execution[]): Promise<Execution> {
     const { notices } = services
     const { prompt, server, phase, startedBy, finishedAt = clock.now() } = execution
     // A planned prompt was surely not posted. Any other may have run.
@@ -551,13 +555,39 @@ export function createRunner(services: BridgeServices): Runner {
     })
     if (notified.length > 0) void notices.send()
     if (startedBy !== undefined) unprompted.ignoreRun(execution)
+    // The next prompt of the chat must not be stopped with it.
+    if (phase !== 'planned' && !isAnswered) addRestoring(execution, stopAgent(execution, all))
     return over
   }
 
-  /** Restores a run once no other is handled alone. Resolves when it is found or ended, at most `restoreMs` after its turn. */
-  async function restoreAlone(execution: Execution): Promise<void> {
+  /**
+   * Aborts the session of a run that is not followed any more, which also rejects what it asks, and tells the chat if that fails.
+   * Does nothing if another one of `all` needs the session. Never rejects.
+   */
+  async function stopAgent(
+    { id, prompt, server, sessionID, isSteer }: Execution,
+    all: readonly Execution[],
+  ): Promise<void> {
+    const isUsed = all.some((one) => one.id !== id && !isOver(one) && !one.isSteer && one.sessionID === sessionID)
+    const client = servers.get(server)
+    if (!client || sessionID === undefined || isSteer || isUsed) return
+    try {
+      await client.abort(sessionID)
+    } catch (error) {
+      if (isStopped || isTakenOver(error)) return
+      onError(toError(error))
+      if (channels.has(prompt.channel))
+        await channels.tryPost(prompt, {
+          text: texts.notStopped(plain(chatMessageOf(error))),
+          replyTo: prompt.messageRef,
+        })
+    }
+  }
+
+  /** Restores a held run once it is its turn. Resolves when it is found or ended, at most `restoreMs` after its turn. */
+  async function restoreInTurn(execution: Execution): Promise<void> {
     const restored = withResolvers<void>()
-    const made = tries.make(keyOf(execution), execution, [registry.writeExecution(execution)], async () => {
+    const made = tries.make(keyOf(execution), [registry.writeExecution(execution)], async () => {
       const { found, ended } = restoreRun(execution)
       void waitAtMost(found, restoreMs, clock).then(restored.resolve)
       await ended

@@ -195,6 +195,31 @@ const poison = z.readonly(
   }),
 )
 
+/** What is known of a row that earlier processes handled, see `Tries`. Stored for a day. */
+const suspicion = z.readonly(
+  z.object({
+    /** How long a process has outlived it, as the number of times that this doubled. */
+    level: z.number().int().min(0),
+    /** How many processes have ended that soon after they began it, less those that ended at other times. */
+    points: z.number().int().min(0),
+    /**
+     * How far the process has come that handles it. `paused`: it is about to begin it. `begun`: it has begun it. `late`: its end
+     * would count. Absent if it is not being handled.
+     */
+    stage: z.enum(['paused', 'begun', 'late']).optional(),
+    /** The process that is at this stage. */
+    by: z.string().optional(),
+  }),
+)
+
+/** What is known of a row that earlier processes handled. */
+export type Suspicion = z.infer<typeof suspicion>
+
+/** Parses a suspicion. Throws if the text isn't one. */
+export function toSuspicion(text: string): Suspicion {
+  return suspicion.parse(JSON.parse(text))
+}
+
 /** An answer that its chat may not show. */
 export type FailedDelivery = z.infer<typeof delivery>
 /** A row that was put aside because it could not be read. */

@@ -43,7 +43,7 @@ const shardedKinds: ReadonlySet<string> = new Set([
   'wake',
   'press',
   'fact',
-  'alone',
+  'suspect',
   'inbox',
   'prompts',
   'backlog',

@@ -581,10 +581,20 @@ export const scenes: Readonly<Record<string, Scene>> = {
           id,
           JSON.stringify({ ...promptIn('telegram', `left ${id}`), chat: { id: chat }, id, messageRef: { id }, tries }),
         ] as const
-      queues.set(inChat(1, 'inbox/telegram/1/'), new Map([entry('700'), entry('701', 2), entry('702', 10)]))
-      queues.set(inChat(2, 'prompts/telegram/2/'), new Map([entry('703', 10, '2')]))
-      queues.set(inChat(-5, 'backlog/telegram/-5/'), new Map([entry('704', 10, '-5')]))
-      values.set(inChat(1, 'execution/telegram/1//poison'), row({ ...execution, id: 'poison', tries: 10 }))
+      queues.set(inChat(1, 'inbox/telegram/1/'), new Map([entry('700'), entry('701', 2), entry('702', 6)]))
+      queues.set(inChat(2, 'prompts/telegram/2/'), new Map([entry('703', 6, '2')]))
+      queues.set(inChat(-5, 'backlog/telegram/-5/'), new Map([entry('704', 6, '-5')]))
+      values.set(inChat(1, 'execution/telegram/1//poison'), row({ ...execution, id: 'poison', tries: 6 }))
+      for (const [chat, name] of [
+        [1, 'inbox/telegram/1//#702'],
+        [2, 'prompts/telegram/2//#703'],
+        [-5, 'backlog/telegram/-5/'],
+        [1, 'execution/telegram/1//poison'],
+      ] as const)
+        values.set(inChat(chat, `suspect/${encodeURIComponent(name)}`), row({ level: 0, points: 5 }))
+      // It takes its turn.
+      const held = encodeURIComponent('execution/telegram/1//alone1')
+      values.set(inChat(1, `suspect/${held}`), row({ level: 0, points: 3 }))
       values.set(
         inChat(1, 'execution/telegram/1//alone1'),
         row({ ...execution, id: 'alone1', posted: undefined, phase: 'planned', tries: 2 }),
@@ -771,8 +781,10 @@ export const scenes: Readonly<Record<string, Scene>> = {
       values.set(inChat(1, 'failed/delivery/telegram/1//first1'), row({ ...missing, id: 'first1', chat: { id: '1' } }))
       values.set(
         inChat(2, 'failed/delivery/telegram/2//second'),
-        row({ ...missing, id: 'second', chat: { id: '2' }, tries: 10 }),
+        row({ ...missing, id: 'second', chat: { id: '2' }, tries: 6 }),
       )
+      const told = encodeURIComponent('failed/delivery/telegram/2//')
+      values.set(inChat(2, `suspect/${told}`), row({ level: 0, points: 5 }))
     },
     play: async ({ passes, tell, isSaid, memory }) => {
       await passes('the chat is told', () => isSaid(1, /may be missing here/))

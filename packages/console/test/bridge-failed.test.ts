@@ -154,7 +154,7 @@ test('lists messages and runs that were put aside because they ended the process
   expect(code).toBe(1)
   expect(said).toContain('✗ 2026-01-03T00:00:00Z message inbox/tg/7/3, entry 12\n')
   expect(said).toContain('✗ 2026-01-03T00:00:00Z run execution/tg/8//abc\n')
-  expect(said).toContain('The process ended each time it handled it, 3 times in all.')
+  expect(said).toContain('soon after it began to handle it, which 3 processes did.')
   expect(said).not.toContain('What a person wrote')
   expect(await failed('--forget', 'inbox/tg/7/3')).toEqual({ code: 0, said: '1 row was forgotten.\n' })
   expect(await failed('--forget', 'execution/tg/8//abc')).toEqual({ code: 0, said: '1 row was forgotten.\n' })

@@ -17,7 +17,7 @@ const patientLevel = 4
 /** The last points are only given to a row that was handled alone. */
 const alonePoints = 2
 
-/** A row of which nothing is known. */
+/** What is known of a row before any process has ended. */
 export const unsuspected: Suspicion = { level: 0, points: 0 }
 
 /** How long a process must outlive the beginning of the row to reach the next level, in ms. Undefined at the last level. */

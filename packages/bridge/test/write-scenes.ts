@@ -679,6 +679,44 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
 
+  'a request of a run that was started elsewhere': {
+    seed: ({ values }) => {
+      // Its session is gone.
+      const lost = {
+        ...execution,
+        ...{ id: 'fol234', sessionID: 'ses_gone', phase: 'delivering', posted: undefined, startedBy: 'msg_gone' },
+        ...{
+          followed: 'asks',
+          origin: 'From the terminal, shop',
+          prompt: { ...execution.prompt, actor: { id: '', name: '' } },
+        },
+      }
+      values.set(inChat(1, 'execution/telegram/1//fol234'), row(lost))
+    },
+    play: async ({ prompt, tell, wake, memory, restart, passes, isSaid }) => {
+      await passes('the lost one is over', () => {
+        const value = memory.values.get(inChat(1, 'execution/telegram/1//fol234'))?.value
+        return value?.includes('"phase":"done"') === true
+      })
+      await prompt(1, 'one')
+      await tell(1, '/follow', /^This chat shows the questions/)
+      await tell(1, '/follow asks', /^This chat shows the questions/)
+      // As a day later: the run of the chat is forgotten, and the chat still works with the session.
+      for (const key of [...memory.values.keys()])
+        if (/^(home|newest)\//.test(keyWithoutShard(key)) || keyWithoutShard(key).startsWith('execution/'))
+          memory.values.delete(key)
+      await restart()
+      const woken = wake()
+      woken.ask({ type: 'question', requestID: 'que_elsewhere', questions: [colour] }, () =>
+        setImmediate(() => woken.end()),
+      )
+      await passes('it is shown', () => isSaid(1, /From the terminal, home.*Colour/))
+      await passes('the chat is told', () => isSaid(1, /request above waits for an answer/))
+      woken.end()
+      await passes('it is over', () => isSaid(1, /Rejected|Answered in the terminal/))
+    },
+  },
+
   'a group that moves': {
     play: async ({ prompt, telegram, clock }) => {
       await prompt(-5, 'one')

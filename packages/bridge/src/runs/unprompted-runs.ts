@@ -206,6 +206,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       runs.isOfPromptedRun(reply) === undefined || (reply.phase === 'settled' && runs.isFindingRun(sessionID))
     while (!isStopped && isUnknown()) await pause(clock, undecidedMs)
     const names = namesOfUnprompted(reply)
+    // What the store forgets after a day, this process may still know. The watch shows it then.
+    if (isUnprompted(reply) && newest.has(sessionID)) return undefined
     if (!client || isStopped || runs.isOfPromptedRun(reply) || names.some((name) => shown.has(name))) return undefined
     const waiting = unfinishedFollows.get(sessionID) ?? []
     const stored = waiting.find(({ startedBy }) => startedBy !== undefined && names.includes(startedBy))

@@ -3,6 +3,7 @@ import {
   albumMs,
   albumWaitMs,
   begun,
+  isOfAlbum,
   isSurelyOlder,
   type QueuedPrompt,
   wasSentBefore,
@@ -34,6 +35,17 @@ test('an album waits until its last message has been known for a second', () => 
   const album = prompt({ albumID: 'a' })
   expect([0, 400, 1000, 100_000].map((knownForMs) => albumWaitMs(album, knownForMs))).toEqual([albumMs, 600, 0, 0])
   expect(albumWaitMs(prompt({}), 0)).toBe(0)
+})
+
+test('a message is of an album with its id whose first message was sent within a minute of it', () => {
+  const sent = (albumID: string | undefined, postedAt?: number) =>
+    prompt({ albumID, messageRef: { id: '1', postedAt } })
+  const album = sent('a', 100_000)
+  expect(isOfAlbum(album, sent('a', 160_000))).toBe(true)
+  expect(isOfAlbum(album, sent('a', 160_001))).toBe(false)
+  expect(isOfAlbum(album, sent('a'))).toBe(true)
+  expect(isOfAlbum(album, sent('b', 100_000))).toBe(false)
+  expect(isOfAlbum(sent(undefined), sent(undefined))).toBe(false)
 })
 
 describe('whether a message was sent before another one', () => {

@@ -5,6 +5,7 @@ import { systemClock } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { bridgeMetrics } from '../src/events/metrics.ts'
 import { type Chats, type StartChats, startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'
 import { telegramOn } from './platforms.ts'
@@ -139,6 +140,20 @@ describe('a voice note', () => {
     telegram.say(ann, '', { from: people.ann, file: { kind: 'document', bytes, mime: 'audio/mpeg', name: 'a.mp3' } })
     await says('Did: from a document')
     expect(agent.heard).toEqual(['Fix this:\nthe second bug', 'from a document'])
+  })
+
+  test('is counted in the metrics with its result and its time, and nothing that was said', async () => {
+    const { observe, text } = bridgeMetrics()
+    await start({ observers: [observe] })
+    speak('a secret plan')
+    await says('Did: a secret plan')
+    speak('')
+    await says('could not be read')
+    const shown = await text()
+    expect(shown).toContain('reply_bridge_transcriptions_total{channel="telegram",result="understood"} 1')
+    expect(shown).toContain('reply_bridge_transcriptions_total{channel="telegram",result="unreadable"} 1')
+    expect(shown).toContain('reply_bridge_transcription_seconds_count{channel="telegram",result="understood"} 1')
+    expect(shown).not.toContain('secret plan')
   })
 
   test('without a transcriber reaches nothing, and its author is told how to set one up', async () => {

@@ -101,6 +101,28 @@ test("a channel reads messages in Baileys' own form", async () => {
   ])
 })
 
+test("a channel reads the album of pictures in Baileys' own form", async () => {
+  const { clock, fake, socket } = real()
+  const received: Inbound[] = []
+  const channel = baileysChannel({ clock, onlyFiles: true, onInbound: (inbound) => received.push(inbound) })
+  const listeners: ((upsert: { messages: readonly unknown[]; type: string }) => void)[] = []
+  channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: fake.ev.off } })
+  const upload = async () => ({ mediaUrl: 'https://mmg.whatsapp.net/a', directPath: '/a' })
+  const picture = { image: Buffer.from([1]), mimetype: 'image/png', jpegThumbnail: '' }
+  const albumParentKey = { remoteJid: jid, fromMe: false, id: 'ALBUM' }
+  for (const content of [{ ...picture, caption: 'Two', albumParentKey }, { ...picture, albumParentKey }, picture]) {
+    const made = await generateWAMessage(jid, content as Content, { userJid: me, upload })
+    listeners[0]?.({ messages: [{ ...made, key: { ...made.key, fromMe: false } }], type: 'notify' })
+  }
+  await until(() => received.length === 3)
+  expect(received).toMatchObject([
+    { text: 'Two', albumID: 'ALBUM', files: [{ mime: 'image/png' }] },
+    { text: '', albumID: 'ALBUM', files: [{ mime: 'image/png' }] },
+    { text: '', files: [{ mime: 'image/png' }] },
+  ])
+  expect(received[2]).not.toHaveProperty('albumID')
+})
+
 // `proto.IMessage` of Baileys 7.0.0-rc14: the fields that are a `FutureProofMessage`, and that its
 // `normalizeMessageContent` takes off.
 test.each([

@@ -172,7 +172,11 @@ test.each<[string, object, object | undefined]>([
     { type: 'button', button: { payload: 'Yes-Button-Payload', text: 'Yes' } },
     { type: 'press', token: 'Yes-Button-Payload', isForeign: true },
   ],
-  ['a picture with words', { type: 'image', image: { id: '1', caption: 'Look.' } }, { type: 'text', text: 'Look.' }],
+  [
+    'a picture with words',
+    { type: 'image', image: { id: '1', caption: 'Look.' } },
+    { type: 'text', text: 'Look.', albumID: 'sent-together' },
+  ],
   ['a picture without', { type: 'image', image: { id: '1' } }, undefined],
   ['a reaction', { type: 'reaction', reaction: { message_id: 'wamid.x', emoji: '👍' } }, undefined],
   ['a group', { group_id: 'g', text: { body: 'Hi' } }, undefined],

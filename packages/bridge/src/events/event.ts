@@ -135,6 +135,15 @@ export interface NoticeEvent extends EventPlace {
   readonly doubtful: number
 }
 
+/** A voice note was transcribed, or was not understood. */
+export interface TranscriptionEvent extends EventPlace {
+  readonly type: 'transcription'
+  /** `understood`, or why there is no text, for example `not-downloaded`, `too-long` or `late`. One of a few words. */
+  readonly result: string
+  /** How long it took, with the download and the wait for its turn, in ms. */
+  readonly tookMs: number
+}
+
 /** A channel started or stopped receiving messages in this process. A disconnected channel keeps retrying. */
 export interface ChannelEvent {
   readonly type: 'channel'
@@ -245,6 +254,7 @@ export type BridgeEvent =
   | AskEvent
   | DeliveryEvent
   | NoticeEvent
+  | TranscriptionEvent
   | FailuresEvent
   | MemberEvent
   | BeatEvent

@@ -51,6 +51,7 @@ function logLevelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   if (event.type === 'failures')
     return event.deliveries + event.prompts + event.rows + event.poison > 0 ? 'warn' : 'debug'
   if (event.type === 'delivery' && event.undelivered > 0) return 'warn'
+  if (event.type === 'transcription') return event.result === 'understood' ? 'info' : 'warn'
   if (event.type === 'notice') return event.result === 'sent' ? 'info' : 'warn'
   return event.type === 'run' && event.phase === 'ended' && event.outcome !== 'completed' ? 'warn' : 'info'
 }
@@ -70,6 +71,8 @@ function eventMessage(event: BridgeEvent): string {
       return 'delivered'
     case 'notice':
       return `notice ${event.result}`
+    case 'transcription':
+      return `voice note ${event.result}`
     case 'member':
       return `member ${event.status}`
     case 'beat':

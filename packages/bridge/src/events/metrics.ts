@@ -41,6 +41,11 @@ export function bridgeMetrics(): BridgeMetrics {
     'kind',
     'result',
   ])
+  const transcriptions = counter('transcriptions_total', 'Voice notes, by what came of them.', ['channel', 'result'])
+  const transcribed = histogram('transcription_seconds', 'From the queued voice note to its text, or to the failure.', [
+    'channel',
+    'result',
+  ])
   const firstByte = histogram('first_byte_seconds', 'From the message to the first output of the agent.', ['channel'])
   const firstShown = histogram('first_shown_seconds', 'From the message to the first message of the reply.', [
     'channel',
@@ -124,6 +129,9 @@ export function bridgeMetrics(): BridgeMetrics {
         return receiving.set({ channel }, event.status === 'receiving' ? 1 : 0)
       case 'inbound':
         return inbounds.inc({ channel, kind: event.kind, verdict: event.verdict })
+      case 'transcription':
+        transcriptions.inc({ channel, result: event.result })
+        return transcribed.observe({ channel, result: event.result }, event.tookMs / 1000)
       case 'ask':
         if (event.phase === 'asked') return
         asks.inc({ channel, type: event.askType, result: event.phase })

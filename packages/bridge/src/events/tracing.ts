@@ -25,6 +25,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
       case 'inbound':
       case 'failures':
       case 'notice':
+      case 'transcription':
       case 'member':
       case 'beat':
       case 'shards':

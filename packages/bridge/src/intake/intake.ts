@@ -13,7 +13,7 @@ import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import { isUnprepared } from '../runs/spoken-prompts.ts'
-import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
+import { albumMs, isOfAlbum, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
@@ -414,7 +414,7 @@ export function createIntake(options: {
    */
   async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
-    const albumPrompt = (await runner.queuedPrompts(entry)).find(({ albumID }) => albumID === entry.albumID)
+    const albumPrompt = (await runner.queuedPrompts(entry)).findLast((one) => isOfAlbum(one, entry))
     // An album has one author. A message of someone else is a prompt of its own.
     if (!albumPrompt || albumPrompt.channel !== entry.channel || albumPrompt.actor.id !== entry.actor.id) return false
     const text = [albumPrompt.text, entry.text].filter((one) => one !== '').join('\n')

@@ -1,12 +1,13 @@
 import type { InboundFile, MessageRef } from '@reply/sink'
 import { BridgeError, isTakenOver, toError } from '../error.ts'
+import { eventPlace } from '../events/emit.ts'
 import type { ChatPlace } from '../place.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, quoted, texts } from '../texts.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
 import { isAudio } from '../voice/audio.ts'
-import type { Transcription } from '../voice/transcriber.ts'
+import type { NotUnderstood, Transcription } from '../voice/transcriber.ts'
 import type { Runner } from './runner.ts'
 import type { BridgeServices } from './services.ts'
 
@@ -43,14 +44,14 @@ export function isUnprepared({ files, quote }: QueuedPrompt): boolean {
 export function createSpokenPrompts(
   services: Pick<
     BridgeServices,
-    'config' | 'state' | 'channels' | 'runs' | 'mirrors' | 'transcriber' | 'clock' | 'onError'
+    'config' | 'state' | 'channels' | 'runs' | 'mirrors' | 'transcriber' | 'clock' | 'emit' | 'onError'
   >,
   queue: Pick<Runner, 'queueNameOf' | 'queueIDOf' | 'queuedPrompts' | 'replace' | 'refusePrompt' | 'changeQueue'> & {
     /** Handles a queued prompt, or puts it aside if that ended the process each time. */
     readonly tryQueued: (prompt: QueuedPrompt, handle: () => Promise<void>) => Promise<void>
   },
 ): SpokenPrompts {
-  const { state, channels, runs, mirrors, transcriber, clock, onError } = services
+  const { state, channels, runs, mirrors, transcriber, clock, emit, onError } = services
   const { router } = services.config
   /** By the name of a queued prompt: its preparation, and what ends its transcription. */
   const preparing = new Map<string, { readonly done: Promise<void>; readonly canceling: AbortController }>()
@@ -163,13 +164,21 @@ export function createSpokenPrompts(
     channels.showTyping(prompt)
     const download = async (): Promise<Uint8Array> =>
       await channels.connectionOf(prompt.channel).download(note, { maxBytes: router.maxFileBytes, signal })
+    const startedAt = clock.monotonic()
+    /** One that was canceled tells nothing, because the next process may begin it again. */
+    const report = (outcome: 'understood' | 'not-downloaded' | NotUnderstood): void => {
+      const tookMs = clock.monotonic() - startedAt
+      if (!signal.aborted) emit({ type: 'transcription', ...eventPlace(prompt, clock.now()), result: outcome, tookMs })
+    }
     let result: Transcription
     try {
       result = await listener.transcribe(download, note.mime, signal)
     } catch (error) {
+      report('not-downloaded')
       if (!signal.aborted) onError(toError(error))
       return { type: 'refused', text: texts.fileFailed(plain(note.name), plain(chatMessageOf(error))) }
     }
+    report(result.type === 'understood' ? 'understood' : result.why)
     if (result.type === 'understood') return { type: 'heard', text: result.text }
     const { why, detail } = result
     if (detail !== undefined && !signal.aborted) {

@@ -59,6 +59,19 @@ export function albumWaitMs({ albumID }: QueuedPrompt, knownForMs: number): numb
   return albumID === undefined ? 0 : Math.max(0, albumMs - knownForMs)
 }
 
+/** How far apart the messages of an album may have been sent, in ms. Files are uploaded one after the other. */
+const albumSpreadMs = 60_000
+
+/**
+ * Whether a message belongs to the album of a queued prompt. On WhatsApp's Cloud API all files of a chat have the same album, so those
+ * that were sent at other times are not of it.
+ */
+export function isOfAlbum(queued: QueuedPrompt, { albumID, messageRef }: QueuedPrompt): boolean {
+  if (albumID === undefined || queued.albumID !== albumID) return false
+  const [first, later] = [queued.messageRef.postedAt, messageRef.postedAt]
+  return first === undefined || later === undefined || Math.abs(later - first) <= albumSpreadMs
+}
+
 /** How much the times of platforms, which are whole seconds, may differ from this computer's, in ms. */
 const clockToleranceMs = 2000
 

@@ -42,7 +42,10 @@ export type Inbound =
       readonly repliesToBot?: true | undefined
       /** Files sent with the text. Absent if there are none, and on channels that can't read them. */
       readonly files?: readonly InboundFile[] | undefined
-      /** The same for all messages of an album. Platforms deliver them one by one. */
+      /**
+       * The same for all messages of an album, which platforms deliver one by one. If a platform doesn't tell its albums, all files of a
+       * chat may have the same one: those that were sent within a minute count as one.
+       */
       readonly albumID?: string | undefined
       /** The text was forwarded, scheduled, or sent by a bot. It never answers an ask. */
       readonly isForwarded?: true | undefined

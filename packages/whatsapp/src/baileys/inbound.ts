@@ -76,7 +76,19 @@ const captioned = z
   })
   .nullish()
 
+/** Names the album of a picture or video. Read from Baileys' `proto.MessageAssociation`, where a `MEDIA_ALBUM` is 1. */
+const albumInfo = z
+  .object({
+    messageAssociation: z.object({
+      associationType: z.union([z.literal(1), z.literal('MEDIA_ALBUM')]),
+      parentMessageKey: z.object({ id: z.string() }),
+    }),
+  })
+  .nullish()
+  .catch(undefined)
+
 const content = z.object({
+  messageContextInfo: albumInfo,
   conversation: z.string().nullish(),
   extendedTextMessage: z.object({ text: z.string().nullish(), contextInfo }).nullish(),
   imageMessage: captioned,
@@ -134,6 +146,9 @@ export function toReceived(
   if (!data || !inner.success) return undefined
   const files = filesIn(inner.data ?? undefined)
   const { remoteJid: jid, id: messageId, participant, fromMe, participantAlt, remoteJidAlt } = data.key
+  // Its wrapper may have it.
+  const { messageContextInfo = inner.data?.messageContextInfo } = content.partial().safeParse(data.message).data ?? {}
+  const albumID = messageContextInfo?.messageAssociation.parentMessageKey.id
   const id = `${jid}/${messageId}/${participant ?? ''}`
   const written = textIn(inner.data ?? undefined)
   const authorJid = participant || (isPerson(jid) ? jid : undefined)
@@ -162,7 +177,7 @@ export function toReceived(
       },
       text,
       ...(isMention && { isMention }),
-      ...(files.length > 0 && { files }),
+      ...(files.length > 0 && { files, ...(albumID !== undefined && { albumID }) }),
       messageRef: { id: refIdOf(quotedKey), postedAt: data.messageTimestamp && data.messageTimestamp * 1000 },
       ...(repliedKey && { replyTo: { id: refIdOf(repliedKey) }, ...(repliesToBot && { repliesToBot: true as const }) }),
       ...((isForwarded || (forwardingScore ?? 0) > 0) && { isForwarded: true as const }),

@@ -195,9 +195,16 @@ function receivedIn(
     ...(repliesToBot && { repliesToBot }),
     ...(isForwarded && { isForwarded }),
     ...(files.length > 0 && { files }),
+    ...((data.image ?? data.video ?? data.document) && { albumID: sentTogether }),
     isCommand: /^\/\w/.test(text),
   }
 }
+
+/**
+ * The album of pictures, videos and documents. Webhooks deliver those that were sent together one by one, and don't tell that they
+ * were: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/image
+ */
+const sentTogether = 'sent-together'
 
 /** Returns the files of a message that have an id. The name and the media type have defaults by the kind of file. */
 function filesIn(data: z.infer<typeof message>): readonly InboundFile[] {

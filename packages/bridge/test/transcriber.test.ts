@@ -127,6 +127,19 @@ describe('a local program', () => {
     expect(await transcriberOf(converted).transcribe(note, 'audio/ogg', never)).toMatchObject({ why: 'missing' })
   })
 
+  test('that can’t write does not blame the note', async () => {
+    const error = 'av_interleaved_write_frame(): No space left on device'
+    const convert = ['/bin/sh', '-c', 'echo "$1" >&2; exit 1', 'sh', error, '{file}', '{wav}']
+    expect(await scripted('echo ran', { convert }).transcribe(note, 'audio/ogg', never)).toMatchObject({
+      why: 'failed',
+      detail: `It exited with 1. ${error}`,
+    })
+    const damaged = ['/bin/sh', '-c', 'echo "Invalid data" >&2; exit 1', 'sh', '{file}', '{wav}']
+    expect(await scripted('echo ran', { convert: damaged }).transcribe(note, 'audio/ogg', never)).toMatchObject({
+      why: 'unreadable',
+    })
+  })
+
   test('that hangs is ended with all that it started, once its time is over', async () => {
     const hung = scripted('trap "" TERM; sleep 987 & echo $!; wait', { timeoutMs: 1000 })
     expect(await hung.transcribe(note, 'audio/ogg', never)).toEqual({ type: 'failed', why: 'late' })
@@ -288,11 +301,6 @@ describe('a service', () => {
     ['is busy', (response) => response.writeHead(429).end(), { why: 'busy', detail: 'The service answered 429.' }],
     ['fails', (response) => response.writeHead(503).end(), { why: 'busy' }],
     ['is another service', (response) => response.writeHead(404).end(), { why: 'failed' }],
-    [
-      'leads elsewhere',
-      (response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
-      { why: 'failed' },
-    ],
     ['answers without a text', (response) => response.end('{"words":[]}'), { why: 'failed' }],
     ['answers with no JSON', (response) => response.end('<html>'), { why: 'failed' }],
     ['heard nothing', (response) => response.end('{"text":""}'), { why: 'empty' }],
@@ -303,6 +311,14 @@ describe('a service', () => {
     const result = await transcriberOf({ url, model: 'm', key: { env: 'KEY' } }).transcribe(note, 'audio/ogg', never)
     expect(result).toMatchObject({ type: 'failed', ...expected })
     expect(JSON.stringify(result)).not.toContain('swordfish')
+  })
+
+  test.each([301, 302, 307, 308])('that leads to another host with %i is not followed', async (status) => {
+    const other = await serviceWith((_, response) => response.end('{"text":"Stolen."}'))
+    const { url } = await serviceWith((_, response) => response.writeHead(status, { location: other.url }).end())
+    const result = await transcriberOf({ url, model: 'm', key: { env: 'KEY' } }).transcribe(note, 'audio/ogg', never)
+    expect(result).toMatchObject({ why: 'failed', detail: `The service answered ${status}.` })
+    expect(other.requests).toEqual([])
   })
 
   test('that does not answer, or sends its answer byte by byte, is left when the time is over', async () => {

@@ -189,7 +189,11 @@ export function createTranscriber(options: {
     const filled = fillIn(converter, { file, wav, seconds: String(maxSeconds + 1) })
     const end = await runProgram({ command: filled, cwd: folder, env, maxBytes: maxOutputBytes, signal, clock })
     if (end.type === 'missing') return { type: 'failed', why: 'missing', detail: end.detail }
-    if (end.type === 'failed') return { type: 'failed', why: 'unreadable', detail: end.detail }
+    if (end.type === 'failed') {
+      // Another recording does not help then. FFmpeg's words are those of `strerror`.
+      const isFull = end.detail.includes('No space left on device')
+      return { type: 'failed', why: isFull ? 'failed' : 'unreadable', detail: end.detail }
+    }
     if (end.type !== 'done') return { type: 'failed', why: 'unreadable', detail: `The converter was ${end.type}.` }
     return wav
   }

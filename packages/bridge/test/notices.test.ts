@@ -190,6 +190,19 @@ test('a request for two people with one phone rings once', async () => {
   expect(phone.calls).toBe(1)
 })
 
+test('a request does not ring for a person who left the list while it waited', async () => {
+  const phone = createPhone()
+  const stage = await opened(phone)
+  stage.telegram.say(1, 'hold')
+  await stage.passes(() => runs.has('hold'))
+  const run = runs.get('hold')
+  if (run) askFor(run)
+  await wait(30_000)
+  stage.chats.setPeople({ bob: { ids: ['telegram:2'], may: ['prompt'] } })
+  await wait(100_000)
+  expect(phone.calls).toBe(0)
+})
+
 test('a request that rang does not ring again after a restart, and one that waited does', async () => {
   const phone = createPhone()
   const clock = createHandClock()

@@ -115,8 +115,8 @@ export function createNotices(options: {
   }
 
   /**
-   * Stores and sends the notice of an ask once it has waited for `awayMs` and the person is away, unless it ended by then. Once
-   * for each ask and channel, which several people may have, also after a restart. Never rejects.
+   * Stores and sends the notice of an ask once it has waited for `awayMs` and the person is away, unless it ended or the person may
+   * no longer get it by then. Once for each ask and channel, which several people may have, also after a restart. Never rejects.
    */
   async function notifyOfAsk(given: AskNotice): Promise<void> {
     const { to, notified, ask, execution, since, isPending } = given
@@ -128,6 +128,10 @@ export function createNotices(options: {
       const name = [ask.requestID, to].map(encodeURIComponent).join('/')
       const timer = `${name}/${notified.person.name}`
       if (leftMs > 0) return timers.restart(timer, leftMs, () => void notifyOfAsk(given))
+      // The people may have changed meanwhile.
+      const expected = people.notifiedOfAsk(ask.type, execution().prompt)
+      if (!expected.some(({ person: { name: who, notify } }) => who === notified.person.name && notify?.includes(to)))
+        return
       const { fields } = target
       const said = askTexts(execution(), ask, notified.isAuthor ? fields.content : 'none')
       const notice = { ...noticeOf(to, notified, execution(), said, ask), requestID: ask.requestID }

@@ -194,6 +194,16 @@ export const texts = {
   steered: 'Added to the running turn.',
   forked: (title: string) => `This chat now continues the copy “${title}”.`,
   undone: 'The last prompt and its changes were undone.',
+  noChanges: 'This session changed no files.',
+  serverGone: (server: string) => `The config no longer has the server ${plain(server)}.`,
+  noChangeOf: (given: string, files: string) =>
+    `“${given}” is not a file that this session changed. It changed:\n${files}`,
+  whichFile: (given: string, files: string) => `Several files end with “${given}”. Which one?\n${files}`,
+  moreFiles: (count: number) => `… and ${count} more`,
+  diffNotPosted: (why: string, counts: string, files: string) =>
+    `${plain(why)} /diff with the name of a file shows that one.\n\n${plain(counts)}\n${files}`,
+  fileUnknown: (file: string) => `${file} changed, but the agent does not tell which lines.`,
+  fileBinary: (file: string) => `${file} is binary.`,
   nothingToUndo: 'There is nothing to undo.',
   compactStarted: 'The context is being compacted.',
   busyNow: 'The agent is busy. Wait until it is done, or send /stop.',

@@ -5,6 +5,13 @@ import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 const scripts: Scripts = {
   hello: { steps: [[sayText('Hello to you.')]], summary: [sayText(`They said hello. ${scenarioToken('hello')}`)] },
   again: { steps: [[sayText('Again, hello.')]] },
+  write: {
+    steps: [
+      [callTool('write', { filePath: 'src/new file.txt', content: 'one\ntwo\n' })],
+      [callTool('write', { filePath: 'made.txt', content: 'three\n' })],
+      [sayText('Both are there.')],
+    ],
+  },
   tool: { steps: [[callTool('bash', { command: 'expr 41 + 1', description: 'Add' })], [sayText('Added.')]] },
 }
 
@@ -177,4 +184,30 @@ test('a reply to a note continues the session that the note was about', async ()
   stage.telegram.say(chat, 'Back [scenario:again]', { replyTo: note.messageId })
   await stage.seen(chat, (screen) => screen.slice(before).some((message) => message.text.includes('Again, hello.')))
   expect((await promptsIn(first)).at(-1)).toBe('Back [scenario:again]')
+})
+
+test('a run that changed files ends with their number, and its button and /diff send the session’s diff', async () => {
+  await prompted('Go [scenario:write]', 'Both are there.')
+  const line = await stage.seen(chat, (screen) => screen.find(({ text }) => text.includes('2 files · +3 −0')))
+  expect(line.buttons.flat().map(({ text }) => text)).toEqual(['Diff'])
+  expect(await ask('/diff x', 'not a file')).toContain('src/new file.txt +2 −0')
+  expect(await ask('/diff new file.txt', '+one')).toContain('+two')
+  const sessionID = await sessionOf()
+  const documents = async (count: number) =>
+    await stage.seen(chat, (screen) => {
+      const found = screen.flatMap(({ document, text }) => (document ? [{ ...document, text }] : []))
+      return found.length === count ? found : undefined
+    })
+  stage.telegram.say(chat, '/diff')
+  await documents(1)
+  // A later run in another session of the chat does not change what the button is about.
+  await ask('/new', 'starts a new session')
+  await stage.stop()
+  await stage.start()
+  await stage.telegram.press(chat, line.messageId, 'Diff').settled
+  for (const { name, bytes, text } of await documents(2)) {
+    expect([name, text]).toEqual([`session-${sessionID}.diff`, expect.stringContaining('2 files · +3 −0: ')])
+    expect(new TextDecoder().decode(bytes)).toContain('+++ b/src/new file.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n')
+  }
+  await ask('/diff', 'There is no session here yet.')
 })

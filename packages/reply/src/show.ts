@@ -1,4 +1,4 @@
-export { type ChangeCounts, changesOf, countChanges, diffText } from './show/changes.ts'
+export { type ChangeCounts, changesLine, changesOf, countChanges, diffText } from './show/changes.ts'
 export { type Ending, endingOf, lossTexts, type NoText, type StopReason, stopTexts } from './show/ending.ts'
 export { type FileFacts, fileFacts } from './show/file.ts'
 export { amount, byteSize, contextPercent, counted, dollars, duration, elapsed } from './show/numbers.ts'

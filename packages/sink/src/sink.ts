@@ -22,7 +22,7 @@ import type { Actor } from './port/actor.ts'
 import { leasedPort } from './port/lease.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import { wellFormedPort } from './port/well-formed.ts'
-import type { Texts } from './texts.ts'
+import type { DiffControl, Texts } from './texts.ts'
 import { withResolvers } from './with-resolvers.ts'
 
 /** The options that the sinks of all channels share. */
@@ -46,6 +46,11 @@ export interface ChannelSinkOptions {
    * platforms with mentions. Default: no one is mentioned.
    */
   readonly mentions?: ((type: Ask['type']) => readonly Actor[]) | undefined
+  /**
+   * How people get the session's diff, named below an answer whose run changed files. Default: the line only has the numbers
+   * of the run.
+   */
+  readonly diff?: DiffControl | undefined
   /** Plain text at the end of the status line, for example the id of the run. Default: none. */
   readonly label?: string | undefined
   /**

@@ -1,5 +1,23 @@
 import type { FailureCause, LostReason, Outcome, Todo } from '@reply/core'
-import { counted, dollars, elapsed, lossTexts, type NoText, type StopReason, stopTexts } from '@reply/core/show'
+import {
+  type ChangeCounts,
+  changesLine,
+  counted,
+  dollars,
+  elapsed,
+  lossTexts,
+  type NoText,
+  type StopReason,
+  stopTexts,
+} from '@reply/core/show'
+
+/** What the host sends the diff of a session for. */
+export interface DiffControl {
+  /** The data of a button, as in `Note.buttons`. The message with the button is one of the session's reply. */
+  readonly data: string
+  /** The command to name where the platform has no buttons, for example `/diff`. */
+  readonly command: string
+}
 
 /**
  * All text that the sink posts besides the agent's own. You can replace any of it, for example to translate it. An empty
@@ -63,10 +81,17 @@ export interface Texts {
   /** One line of the checklist, as Markdown. The item's `content` is already escaped. */
   todo: (todo: Todo) => string
   /**
-   * The message that notifies at the end of a reply which took longer than `Policy.notifyAfterMs`. `files` is how many it changed,
-   * and `cost` is in US dollars. Both are 0 if they are not known.
+   * The message that notifies at the end of a reply which took longer than `Policy.notifyAfterMs`. `changes` is the text of
+   * `changes`, empty if no file changed. `cost` is in US dollars, 0 if it is not known.
    */
-  done: (elapsed: string, facts: { files: number; cost: number }) => string
+  done: (elapsed: string, facts: { changes: string; cost: number }) => string
+  /**
+   * A line below an answer whose run changed files, for example `3 files · +41 −7`. The lines are those that are known.
+   * `command` shows the whole diff. Undefined if a button does, or if nothing does.
+   */
+  changes: (counts: ChangeCounts, command: string | undefined) => string
+  /** The button below that line, which sends the session's diff. */
+  showDiff: string
   /** How an aborted or timed-out reply ended. */
   endings: Readonly<Record<Extract<Outcome, 'aborted' | 'timed-out'>, string>>
   /** The reply stopped early: a person rejected an ask, or the agent did not continue. */
@@ -247,10 +272,12 @@ export const texts: Texts = {
     if (status === 'cancelled') return `✖️ ${content}`
     return status === 'in_progress' ? `▶️ ${content}` : `▫️ ${content}`
   },
-  done: (elapsed, { files, cost }) => {
-    const facts = [elapsed, files > 0 && counted(files, 'file'), cost > 0 && dollars(cost)]
+  done: (elapsed, { changes, cost }) => {
+    const facts = [elapsed, changes, cost > 0 && dollars(cost)]
     return `Done in ${facts.filter(Boolean).join(' · ')}.`
   },
+  changes: (counts, command) => [changesLine(counts), command].filter(Boolean).join(' · '),
+  showDiff: 'Diff',
   endings: {
     aborted: 'Aborted.',
     'timed-out': 'Timed out: aborted after too long without progress.',

@@ -1,13 +1,16 @@
 import type { Inbound } from '@reply/sink'
+import { sessionOfMessage } from '../chats/our-messages.ts'
 import { unknownRunKey } from '../failed/failure-rows.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Backlog } from '../runs/backlog.ts'
+import { diffButton } from '../runs/show-run.ts'
 import { toQueuedPrompt } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { texts } from '../texts.ts'
 import type { AllowedCommand } from './allowed.ts'
-import { type CommandReply, type CommandServices, postReply, replyOrErrorText, targetOf } from './command.ts'
+import { type CommandReply, type CommandServices, clientFor, postReply, replyOrErrorText, targetOf } from './command.ts'
+import { diffReply } from './diff.ts'
 import { type SessionRequest, sessionPage, switchToSession } from './new-sessions-switch-current-fork.ts'
 
 /** Does what one of the bridge's own buttons says, for a person, and answers the press. */
@@ -19,15 +22,17 @@ export type HandlePress = (
 
 /**
  * Returns a function that handles presses. It only answers a press if the message does not have the button, or if the person
- * lacks the right: `approve` to revoke, `prompt` for all others.
+ * lacks the right: `approve` to revoke, `prompt` or `admin` for a diff, `prompt` for all others.
  */
 export function createPressHandler(services: CommandServices, backlog: Backlog, allowed: AllowedCommand): HandlePress {
   const { state, channels, people, runner, failed, onError } = services
   return async (place, person, { token, actor, answer, messageRef }) => {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
-    if (!(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
+    const shown = token === diffButton ? await sessionOfMessage(state, place, messageRef) : undefined
+    if (!shown && !(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
     const right = verb === 'revoke' ? 'approve' : 'prompt'
-    if (!person.may.has(right)) return await answer(texts.mayNot(right))
+    const mayRead = shown !== undefined && person.may.has('admin')
+    if (!person.may.has(right) && !mayRead) return await answer(texts.mayNot(right))
     const who = { channel: place.channel, actor }
     const isOwn = (prompt: QueuedPrompt): boolean => people.isSamePerson(prompt, who) || person.may.has('admin')
     const sessionRequest = async (): Promise<SessionRequest> => ({
@@ -53,6 +58,12 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
           return await allowed.revokeByID(route.server, value)
         }
         return await postReply(channels, place, await replyOrErrorText(revoked, onError))
+      }
+      case 'diff': {
+        if (!shown) return await answer(texts.buttonGone)
+        await answer()
+        const diff = async (): Promise<CommandReply> => await diffReply(clientFor(services, shown), shown)
+        return await postReply(channels, place, { replyTo: messageRef, ...(await replyOrErrorText(diff, onError)) })
       }
       case 'run':
         return await answer((await backlog.runEntry(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)

@@ -1,4 +1,5 @@
 import type { Client } from '@reply/core'
+import { FileRefusal } from '@reply/sink/channel'
 import type { Channels, ChatMessage } from '../chats/channels.ts'
 import { errorTypeOf, toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
@@ -30,8 +31,13 @@ export interface Command {
   readonly run: (call: CommandCall) => Promise<CommandReply | undefined>
 }
 
-/** The reply to a command, and the session that an answer to it continues. Default: the session of the chat. */
-export type CommandReply = ChatMessage & { readonly session?: SessionRef | undefined }
+/** The reply to a command. */
+export type CommandReply = ChatMessage & {
+  /** The session that an answer to it continues. Default: the session of the chat. */
+  readonly session?: SessionRef | undefined
+  /** Returns what to post if the chat does not take the file of the reply. `why` is a sentence. */
+  readonly withoutFile?: ((why: string) => ChatMessage) | undefined
+}
 
 /** A command that a person sent. */
 export interface CommandCall {
@@ -74,6 +80,13 @@ export async function targetOf(
   throw new CommandRefusal(texts.noRoute(`${place.channel}:${place.chat.id}`))
 }
 
+/** Returns the client of a session's server. Throws a `CommandRefusal` if the config no longer has it. */
+export function clientFor({ servers }: Pick<BridgeServices, 'servers'>, { server }: SessionRef): Client {
+  const client = servers.get(server)
+  if (client) return client
+  throw new CommandRefusal(texts.serverGone(server))
+}
+
 /**
  * Resolves as the work does. Never rejects: an error becomes a reply, and one that is not a `CommandRefusal` also goes to
  * `onError`.
@@ -93,11 +106,21 @@ export async function replyOrErrorText<Reply extends CommandReply | undefined>(
   }
 }
 
-/** Posts a reply, and remembers its session. Never rejects: failures go to the bridge's `onError`. */
+/**
+ * Posts a reply, and remembers its session. If the chat does not take its file, posts `withoutFile`. Never rejects: failures go
+ * to the bridge's `onError`.
+ */
 export async function postReply(
-  channels: Pick<Channels, 'tryPost'>,
+  channels: Pick<Channels, 'tryPost' | 'post'>,
   place: ChatPlace,
-  { session, ...message }: CommandReply,
+  { session, withoutFile, ...message }: CommandReply,
 ): Promise<void> {
-  await channels.tryPost(place, message, session)
+  if (!withoutFile) return void (await channels.tryPost(place, message, session))
+  const { replyTo } = message
+  try {
+    await channels.post(place, message, session)
+  } catch (error) {
+    const why = error instanceof FileRefusal ? error.message : chatMessageOf(error)
+    await channels.tryPost(place, { replyTo, ...withoutFile(why) }, session)
+  }
 }

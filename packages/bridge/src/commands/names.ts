@@ -10,6 +10,7 @@ export const commandNames = [
   'status',
   'logs',
   'resend',
+  'diff',
   'list',
   'cancel',
   'stop',

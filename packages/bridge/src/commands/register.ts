@@ -2,6 +2,7 @@ import type { Person } from '../people/people.ts'
 import { plain, texts } from '../texts.ts'
 import type { AllowedCommand } from './allowed.ts'
 import type { Command, CommandServices } from './command.ts'
+import { diffCommand } from './diff.ts'
 import { followCommand } from './follow.ts'
 import { listCommand, logsCommand, resendCommand, statusCommand } from './list-status-logs-resend.ts'
 import { agentCommand, commandsCommand, modelCommand, verboseCommand } from './model-agent-verbose-commands.ts'
@@ -29,6 +30,7 @@ export function registerCommands(services: CommandServices, allowed: AllowedComm
     statusCommand(services),
     logsCommand(services),
     resendCommand(services),
+    diffCommand,
     listCommand(services),
     stopCommand('cancel', services),
     stopCommand('stop', services),

@@ -57,6 +57,7 @@ function sinkFor(
     policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
     texts: ownTexts,
     label: id,
+    diff: { data: diffButton, command: '/diff' },
     keepsText: isClosingReply,
     mentions: (type) => people.expectedAnswerers(type, channel, prompt),
     mayAnswer,
@@ -89,6 +90,12 @@ function sinkFor(
     return ask.type === 'question' && person?.may.has('prompt') === true && people.isAuthor(prompt, { channel, actor })
   }
 }
+
+/**
+ * The data of the button that sends the diff of the session that its message belongs to. It names no session, so a press can't get
+ * the diff of another chat's session by it.
+ */
+export const diffButton = 'b/diff'
 
 /** By the key of a place: resolves when the place shows the prompt, or after a limited time. Never rejects. */
 export type MirrorPosts = ReadonlyMap<string, Promise<void>>

@@ -3,6 +3,7 @@ import type { FileChange } from '../file-change.ts'
 import type { Part, ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
 import { partsOf, subjectOf } from '../select.ts'
+import { counted } from './numbers.ts'
 import { countLines, hunksIn, patchBetween } from './patch.ts'
 
 /**
@@ -33,6 +34,12 @@ export function countChanges(changes: readonly FileChange[]): ChangeCounts {
     additions: sum(changes.map(({ additions }) => additions)),
     deletions: sum(changes.map(({ deletions }) => deletions)),
   }
+}
+
+/** Returns the counts as people read them: `3 files · +41 −7`. Without the lines if none is known. */
+export function changesLine({ files, additions, deletions }: ChangeCounts): string {
+  const lines = additions + deletions > 0 ? [`+${additions} −${deletions}`] : []
+  return [counted(files, 'file'), ...lines].join(' · ')
 }
 
 /**

@@ -14,7 +14,7 @@ import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
 import type { Attachment, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import { FileRefusal, type PortError } from '../port/port-error.ts'
-import type { Texts } from '../texts.ts'
+import type { DiffControl, Texts } from '../texts.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import { withExpired, withFailure, withSuccess, withUnread } from './call-result.ts'
 import { createChatOrder } from './chat-order.ts'
@@ -49,6 +49,7 @@ export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions
   readonly policy: Policy
   readonly texts: Texts
   readonly label?: string | undefined
+  readonly diff?: DiffControl | undefined
   readonly origin?: string | undefined
   readonly shows?: (() => 'all' | 'asks') | undefined
   readonly isQuiet?: (() => boolean) | undefined

@@ -60,6 +60,7 @@ export function createPainter(options: DelivererOptions, secretOf: SecretOf, nat
       hidesAllButAsks: options.shows?.() === 'asks',
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
+      diff: options.diff,
       former,
       album: port.uploadAlbum && (limits.files ?? defaultFileLimits).perPost,
       mayAllow: (state) => mayAllow(state, options),

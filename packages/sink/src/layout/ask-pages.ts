@@ -169,7 +169,7 @@ function isInSurrogatePair(text: string, at: number): boolean {
  * Writes a code block below its label. Its fence is longer than every run of backticks in the text, so nothing in the
  * text ends the block.
  */
-function codeBlockOf(label: string, text: string, language: string): string {
+export function codeBlockOf(label: string, text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
   const info = /^[\w+#.-]{1,32}$/.test(language) && language !== 'code' && language !== 'text' ? language : ''

@@ -1,5 +1,5 @@
 import type { Card } from '../ledger/card.ts'
-import { contextKey, doneKey } from '../ledger/keys.ts'
+import { changesKey, contextKey, doneKey } from '../ledger/keys.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { answerSlots } from './answer-slots.ts'
 import { askSlots } from './ask-slots.ts'
@@ -37,5 +37,5 @@ const belowAnswer: ReadonlySet<Card['type']> = new Set(['status', 'file', 'attac
  * notifies.
  */
 function isAfterword(key: string, ledger: Ledger): boolean {
-  return (key === doneKey || key === contextKey) && !entryAt(ledger, key)
+  return (key === doneKey || key === contextKey || key === changesKey) && !entryAt(ledger, key)
 }

@@ -148,7 +148,7 @@ function controlsOf({ buttons, form }: Bubble): unknown {
  * than answers and asks is shortened to fit.
  */
 function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
-  const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
+  const buttons: readonly (readonly Button[])[] = ('buttons' in card && card.buttons) || []
   const most =
     card.type === 'answer'
       ? limits.maxLength

@@ -64,12 +64,17 @@ export type Card =
       readonly type: 'note'
       /** Set if it names files that are not posted: their keys. */
       readonly unsent?: readonly string[] | undefined
+      readonly buttons?: readonly (readonly Button[])[] | undefined
     })
   /** Files of the reply in one post: an album, or a single one. */
   | (CardFields & { readonly type: 'attachment'; readonly files: readonly AttachedFile[] })
   | (CardFields & { readonly type: 'file'; readonly file: TextFile })
   /** How the reply ended, if it needs saying. */
-  | (CardFields & { readonly type: 'ending'; readonly isFailure: boolean })
+  | (CardFields & {
+      readonly type: 'ending'
+      readonly isFailure: boolean
+      readonly buttons?: readonly (readonly Button[])[] | undefined
+    })
 
 export type AnswerCard = Extract<Card, { type: 'answer' }>
 

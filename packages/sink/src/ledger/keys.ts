@@ -15,6 +15,9 @@ export const doneKey = 'done'
 /** The note on how full the context is. */
 export const contextKey = 'context'
 
+/** The line about the files that the run changed. */
+export const changesKey = 'changes'
+
 /** The text before the first card that interrupts it. */
 export const answerKey = 'answer'
 

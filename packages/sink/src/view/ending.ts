@@ -1,7 +1,8 @@
 import { type Reply, totalUsage } from '@reply/core'
-import { amount, changesOf, contextPercent, endingOf } from '@reply/core/show'
+import { amount, changesOf, contextPercent, countChanges, endingOf } from '@reply/core/show'
 import type { Card } from '../ledger/card.ts'
-import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
+import { changesKey, contextKey, doneKey, endingKey } from '../ledger/keys.ts'
+import type { Button } from '../port/port.ts'
 import { filesToShow } from './attachment.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
 import type { ViewOptions } from './view.ts'
@@ -15,7 +16,9 @@ export function endingCards(reply: Reply, options: ViewOptions): readonly Card[]
   const ending = endingCard(reply, options)
   const context = contextCard(reply, options)
   const done = ending ? undefined : doneCard(reply, options)
-  return [ending, context, done].filter((card) => card !== undefined)
+  // The message at the end says it, also if that waits until the whole answer is in the chat.
+  const changes = done || (!ending && options.shown.isIncomplete) ? undefined : changesCard(reply, options)
+  return [ending, changes, context, done].filter((card) => card !== undefined)
 }
 
 /** Whether the chat already shows that the run was stopped, by the reply to the command or a newer prompt. */
@@ -72,34 +75,45 @@ function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card 
   return { type: 'note', key: contextKey, source: smallPrint(text, small) }
 }
 
+/** Returns the line about the files that the run changed. Undefined if it changed none, and with `quiet`. */
+function changesCard(reply: Reply, options: ViewOptions): Card | undefined {
+  if (options.policy.verbosity === 'quiet') return undefined
+  const text = changesText(reply, options)
+  if (text.trim() === '') return undefined
+  return { type: 'note', key: changesKey, source: smallPrint(text, options.small), buttons: diffButtons(options) }
+}
+
+/** Returns the text about the changed files. Empty if there are none. */
+function changesText(reply: Reply, { texts, diff, buttons }: ViewOptions): string {
+  const counts = countChanges(changesOf(reply))
+  return counts.files === 0 ? '' : texts.changes(counts, buttons ? undefined : diff?.command)
+}
+
+/** Returns the button that sends the session's diff. No rows if the host has none, or the platform has no buttons. */
+function diffButtons({ texts, diff, buttons }: ViewOptions): readonly (readonly Button[])[] {
+  return diff && buttons ? [[{ label: texts.showDiff, data: diff.data }]] : []
+}
+
 /**
  * Returns the message that notifies at the end of a long reply, because edits don't notify. Undefined unless the reply
  * completed after more than `notifyAfterMs`, in mode `live`, and the whole of it is in the chat. Undefined also if another
  * message has notified since the end.
  */
-function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Card | undefined {
+function doneCard(reply: Reply, options: ViewOptions): Card | undefined {
+  const { texts, policy, shown, mode } = options
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
   if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
   if (shown.isIncomplete && !shown.posted.has(doneKey)) return undefined
-  const hasNotified = !shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt
-  return hasNotified
-    ? undefined
-    : {
-        type: 'ending',
-        key: doneKey,
-        source: literal(texts.done(texts.elapsed(settledAt - startedAt), factsOf(reply))),
-        isFailure: false,
-      }
+  if (!shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt) return undefined
+  const changes = changesText(reply, options)
+  const text = texts.done(texts.elapsed(settledAt - startedAt), { changes, cost: totalUsage(reply).cost })
+  const buttons = changes === '' ? [] : diffButtons(options)
+  return { type: 'ending', key: doneKey, source: literal(text), isFailure: false, buttons }
 }
 
 /** Clips the text to 300 UTF-16 units, and ends it with a full stop unless a sentence ends there. */
 function asSentence(reason: string): string {
   const short = clip(reason, 300)
   return /[.!?…]$/.test(short) ? short : `${short}.`
-}
-
-/** Returns how many files a reply and its sub-agents changed, and their cost. 0 where that is not known. */
-function factsOf(reply: Reply): { readonly files: number; readonly cost: number } {
-  return { files: changesOf(reply).length, cost: totalUsage(reply).cost }
 }

@@ -6,7 +6,7 @@ import { earliest } from '../earliest.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
 import { answerBelow, answerKey, compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
 import { type GrowingText, mostKept } from '../ledger/ledger.ts'
-import type { Texts } from '../texts.ts'
+import type { DiffControl, Texts } from '../texts.ts'
 import type { Activity } from './activity.ts'
 import { answerCards, type Placed, silentFrom } from './answer.ts'
 import { askCards } from './ask.ts'
@@ -66,6 +66,8 @@ export interface ViewOptions {
   readonly activitySince?: ((activity: Activity) => number) | undefined
   /** Files, and code that is too long, are posted as files. */
   readonly uploads: boolean
+  /** How people get the session's diff. Default: they can't. */
+  readonly diff?: DiffControl | undefined
   /** The text that an earlier process was showing when it ended. */
   readonly former?: GrowingText | undefined
   /** The most files of one post. Default 1. */

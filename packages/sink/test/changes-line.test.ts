@@ -1,0 +1,98 @@
+import type { FileChange, Reply } from '@reply/core'
+import { expect, test } from 'vitest'
+import { replyWith, settledWith, text } from './make.ts'
+import { createScene, type Scene, type SceneOptions } from './scene.ts'
+
+const diff = { data: 'b/diff', command: '/diff' }
+
+const changed = (...lines: readonly number[]): Pick<Reply, 'changes'> => ({
+  changes: {
+    msg_1: lines.map(
+      (additions, index): FileChange => ({
+        ...{ path: `${index}.ts`, kind: 'modified', additions, deletions: 1, patches: [] },
+      }),
+    ),
+  },
+})
+
+const shown = ({ fake }: Scene): readonly (readonly unknown[])[] =>
+  fake
+    .screen()
+    .map(({ text: said, buttons }) => [
+      said.replaceAll('\\', ''),
+      ...buttons.flat().map(({ label, data }) => `${label}=${data}`),
+    ])
+
+/** Shows an answer that settles with these changes, and waits until all of it is shown. */
+async function settled(reply: Reply, options: SceneOptions = {}): Promise<Scene> {
+  const scene = createScene({ ...options, sink: { diff, ...options.sink } })
+  scene.show(reply)
+  await scene.end()
+  return scene
+}
+
+const answer = { ...text('It is done.'), id: 'prt_a' }
+
+test('a short run ends with a quiet line about its files, and the button for the diff', async () => {
+  const scene = await settled(settledWith([answer], changed(41, 3, 5)))
+  expect(shown(scene)).toEqual([['It is done.'], ['*3 files · +49 −3*', 'Diff=b/diff']])
+  expect(scene.fake.notifications).toBe(1)
+})
+
+test('a single file and no lines are named so', async () => {
+  const one = { changes: { msg_1: [{ path: 'a', kind: 'modified', patches: [] }] } } satisfies Partial<Reply>
+  expect(shown(await settled(settledWith([answer], one))).at(-1)).toEqual(['*1 file*', 'Diff=b/diff'])
+})
+
+test('a long run says it in its last message, which has the button', async () => {
+  const scene = createScene({ sink: { diff } })
+  scene.show(replyWith([{ ...answer, status: 'open' }]))
+  await scene.pass(40_000)
+  scene.show(settledWith([answer], changed(41), 40_000))
+  await scene.end()
+  expect(shown(scene)).toEqual([['It is done.'], ['Done in 40s · 1 file · +41 −1.', 'Diff=b/diff']])
+})
+
+test.each<[string, Reply]>([
+  ['without changes', settledWith([answer])],
+  ['that is not over', replyWith([answer], changed(1))],
+])('a run %s has no line', async (_, reply) => {
+  const scene = createScene({ sink: { diff } })
+  scene.show(reply)
+  await scene.pass(1000)
+  expect(shown(scene).flat().join()).not.toContain('file')
+})
+
+test('where there are no buttons the line names the command', async () => {
+  const scene = await settled(settledWith([answer], changed(41)), { fake: { limits: { buttons: undefined } } })
+  expect(shown(scene).at(-1)).toEqual(['*1 file · +41 −1 · /diff*'])
+})
+
+test('without a host that sends diffs, the line has only the numbers', async () => {
+  const scene = await settled(settledWith([answer], changed(41)), { sink: { diff: undefined } })
+  expect(shown(scene).at(-1)).toEqual(['*1 file · +41 −1*'])
+})
+
+test('an aborted run tells what it changed, too', async () => {
+  const scene = await settled(settledWith([answer], { ...changed(41), outcome: 'aborted', aborting: 'requested' }))
+  expect(shown(scene).at(-1)).toEqual(['*1 file · +41 −1*', 'Diff=b/diff'])
+})
+
+test('no line in quiet, and none for an empty text', async () => {
+  expect(shown(await settled(settledWith([answer], changed(1)), { sink: { policy: { verbosity: 'quiet' } } }))).toEqual(
+    [['It is done.']],
+  )
+  expect(shown(await settled(settledWith([answer], changed(1)), { sink: { texts: { changes: () => '' } } }))).toEqual([
+    ['It is done.'],
+  ])
+})
+
+test('a change that the server reports late is added, also after a restart, and stays one line', async () => {
+  const scene = await settled(settledWith([answer], changed(41)))
+  scene.restart()
+  scene.show(settledWith([answer], changed(41)))
+  await scene.end()
+  scene.show(settledWith([answer], changed(41, 2)), 'replyAmended')
+  await scene.end()
+  expect(shown(scene)).toEqual([['It is done.'], ['*2 files · +43 −2*', 'Diff=b/diff']])
+})

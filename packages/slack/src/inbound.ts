@@ -293,6 +293,19 @@ const info = z.object({
   file: z.object({ url_private: z.string().optional(), url_private_download: z.string().optional() }),
 })
 
+const described = z.object({ file })
+
+/** Whether an event only has the id of a file, as those of other workspaces come: https://docs.slack.dev/apis/slack-connect */
+export function isBareFile({ ref, name }: InboundFile): boolean {
+  return ref === name
+}
+
+/** Returns the file in a response of `files.info`. Undefined without one. */
+export function fileInfoOf(response: unknown): InboundFile | undefined {
+  const { data } = described.safeParse(response)
+  return data && inboundFileOf(data.file)
+}
+
 /** Returns the address of a file in a response of `files.info`. Undefined without one. */
 export function downloadUrlOf(response: unknown): string | undefined {
   const { file } = info.safeParse(response).data ?? {}

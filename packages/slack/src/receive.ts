@@ -1,10 +1,10 @@
-import type { Chat, Inbound, Texts } from '@reply/sink'
-import { createInboundReceiver, pacerOf } from '@reply/sink/channel'
+import type { Chat, Inbound, InboundFile, Texts } from '@reply/sink'
+import { callPlatform, createInboundReceiver, pacerOf } from '@reply/sink/channel'
 import { createRecent, type InboundOptions, sendAnswer } from '@reply/sink/internal'
 import { featuresOf, isTs, noMentionsOrPreviews, type SlackApi, type SlackFields } from './api.ts'
 import { SlackError, toPortError as toPortErrors } from './error.ts'
 import { answersOf, modalOf } from './form.ts'
-import { appIdOf, type Received, readBody } from './inbound.ts'
+import { appIdOf, fileInfoOf, isBareFile, type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
 import { escapeAndClip } from './render.ts'
 import { recipientOf, type SlackRecipient } from './stream.ts'
@@ -37,6 +37,9 @@ const openMs = 3000
 
 /** Messages are rate-limited per channel. */
 const toPortError = toPortErrors.chat
+
+/** How long Slack is asked for a file, in ms. It expects the acknowledgement after 3 s: https://docs.slack.dev/apis/events-api */
+const lookUpMs = 2000
 
 type Opening = Extract<Received, { type: 'open' }>
 
@@ -104,7 +107,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         text: toMessageText(message),
       })
     if (received.type === 'text') {
-      const { isAddressed: _, ...text } = received
+      const { isAddressed: _, ...written } = received
+      const text = written.files ? { ...written, files: await Promise.all(written.files.map(described)) } : written
       const { messageRef } = text
       // A slash command is not a message, and other people don't see it.
       if (!isTs(messageRef.id)) return { ...text, answer: answerFor(text, { send: sendPrivately, isMessage: false }) }
@@ -130,6 +134,18 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
     const { state, form: _, ...press } = received
     return { ...press, type: 'press', values: answersOf(form, state), answer }
+  }
+
+  /**
+   * Returns a file with its name, its type and its size, which Slack is asked for if the event only had its id: a voice clip would not
+   * be known as one. The same file if it has them, and if Slack doesn't tell.
+   */
+  async function described(file: InboundFile): Promise<InboundFile> {
+    if (!isBareFile(file)) return file
+    const call = { what: `file ${file.name}`, timeoutMs: lookUpMs, clock, toPortError }
+    const make = async (): Promise<unknown> => await api.apiCall('files.info', { file: file.ref })
+    const response = await callPlatform(make, call).catch(() => undefined)
+    return fileInfoOf(response) ?? file
   }
 
   /**

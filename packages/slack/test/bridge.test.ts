@@ -207,12 +207,13 @@ test("a check refuses a wrong app's token, which Socket Mode needs, without nami
   expect(slack.sockets).toBe(0)
 })
 
-test('a file that comes with its id alone is looked up', async () => {
+test('a file that comes with its id alone is looked up: its name, its type and its content', async () => {
   const { slack, connection, received } = await open()
-  slack.say('C1', 'See', { file: { name: 'a.txt', bytes: new Uint8Array([65]), isBare: true } })
+  const clip = { name: 'a.mp4', mime: 'video/mp4', bytes: new Uint8Array([65]), isClip: true, isBare: true }
+  slack.say('C1', 'See', { file: clip })
   await until(() => received.length === 1)
   const [file] = received.flatMap((one) => (one.type === 'text' ? (one.files ?? []) : []))
-  expect(file?.ref).toMatch(/^F/)
+  expect(file).toMatchObject({ name: 'a.mp4', mime: 'audio/mp4', size: 1 })
   if (file) expect(await connection.download(file, { maxBytes: 10 })).toEqual(Buffer.from('A'))
 })
 

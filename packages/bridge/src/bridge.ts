@@ -32,6 +32,7 @@ import type { ChatPlace } from './place.ts'
 import { createFindFollowTarget } from './runs/follow-target.ts'
 import { createSessionReads } from './runs/session-reads.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
+import { createFileReaders } from './servers/file-readers.ts'
 import { withoutCallLease } from './servers/lease-context.ts'
 import { createRequireSafe, requireUnexposed, warningsOf } from './servers/safety.ts'
 import { moveRows } from './shards/move-rows.ts'
@@ -101,6 +102,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const activity = createActivity({ state, people, monotonic: clock.monotonic, onError })
   const statuses = createChannelStatuses({ emit, onNotice, clock })
   const counts = createFailureCounts((sum) => emit({ type: 'failures', at: clock.now(), ...sum }))
+  const requireSafe = createRequireSafe({ servers: config.servers, ownPaths, clock })
   const host: ShardHost = {
     config,
     store,
@@ -116,7 +118,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     activity,
     lateEdits: lateEditsOf,
     servers,
-    requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
+    requireSafe,
+    fileReaders: createFileReaders({ config, requireSafe, clock }),
     turns: createTurns(clock),
     transcriber: () => transcriber,
     sessionReads: createSessionReads(),

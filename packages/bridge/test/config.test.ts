@@ -54,6 +54,7 @@ describe('a config', () => {
         messagesPerMinute: 20,
         maxTextLength: 50_000,
         maxFileBytes: 20_000_000,
+        fileHosts: [],
         receipts: false,
       },
     })

@@ -167,6 +167,7 @@ describe('a file that can not be sent', () => {
       {
         key: 'attachment:prt_gone.md',
         card: 'attachment',
+        files: ['prt_gone.md'],
         type: 'refused',
         reason: 'The file gone.md is not there any more.',
       },

@@ -57,6 +57,12 @@ export const serverSchema = z
       .describe(
         'The chat for runs that were started elsewhere in sessions that no chat works with, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. Requires `directory`. Default: such runs are shown nowhere.',
       ),
+    localFiles: z
+      .boolean()
+      .optional()
+      .describe(
+        "Whether the server's folders are on this computer. If so, chats get the files that the agent sends, but only those inside of the session's folder. Otherwise they get their paths. Default: `true` for an agent and for a loopback address. Set `false` for a server in a container.",
+      ),
     username: z.string().min(1).optional().describe('User name for the server. Default: "opencode".'),
     password: secretSource.optional(),
     trustPrompt: z
@@ -180,6 +186,12 @@ const router = z.strictObject({
     .min(1)
     .default(20_000_000)
     .describe('Largest file that is sent to the agent, in bytes.'),
+  fileHosts: z
+    .array(z.string().regex(/^[a-z\d.-]+(:\d+)?$/i, 'Write hosts such as "files.example.org" or "example.org:8443".'))
+    .default([])
+    .describe(
+      'Hosts from which files of answers may be downloaded. An agent chooses the addresses, so only name hosts that may get a request from this computer. Default: none, so chats get the addresses.',
+    ),
   receipts: z.boolean().default(false).describe("Posts a message with the run's id when a run starts."),
 })
 

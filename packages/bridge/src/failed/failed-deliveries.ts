@@ -1,18 +1,20 @@
-import { type Clock, type Reply, textOf } from '@reply/core'
-import type { Delivery, MessageRef } from '@reply/sink'
-import { backOffMs } from '@reply/sink/internal'
+import { type Clock, type Reply, ReplyError, type ReplyFile, textOf } from '@reply/core'
+import type { Delivery, MessageRef, Undelivered } from '@reply/sink'
+import { FileRefusal } from '@reply/sink/channel'
+import { backOffMs, captionOf, filesWithKeys, nameOfFile } from '@reply/sink/internal'
 import type { Channels, ChatMessage } from '../chats/channels.ts'
 import { isRefusal, refusedMs } from '../chats/channels.ts'
 import { BridgeError, isTakenOver, messageOf, toError } from '../error.ts'
 import type { FailuresEvent } from '../events/event.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
+import type { FileReaders } from '../servers/file-readers.ts'
 import type { FailedDelivery, Failure, UnreadableRow } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Registry } from '../state/registry.ts'
 import { readWithExpiry, type State } from '../state/state.ts'
 import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
-import { texts } from '../texts.ts'
+import { plain, texts } from '../texts.ts'
 import {
   deliveriesPrefix,
   failedPrefix,
@@ -80,6 +82,7 @@ export function createFailedDeliveries(options: {
   readonly state: State
   readonly registry: Registry
   readonly channels: Channels
+  readonly fileReaders: FileReaders
   /** As in `ChatMigrations`. */
   readonly withFirstID: (place: ChatPlace) => ChatPlace
   readonly clock: Clock
@@ -87,7 +90,7 @@ export function createFailedDeliveries(options: {
   readonly onCounts: (counts: FailureCounts) => void
   readonly onError: (error: Error) => void
 }): FailedDeliveries {
-  const { state, registry, channels, withFirstID, clock, onCounts, onError } = options
+  const { state, registry, channels, fileReaders, withFirstID, clock, onCounts, onError } = options
   /** By the first key of a place: ends the pause before the next attempt to report. */
   const reporting = new Map<string, () => void>()
   /** The first keys of places with failures that a report in progress may not know. */
@@ -115,20 +118,27 @@ export function createFailedDeliveries(options: {
   }
 
   /**
-   * Returns one failed delivery for each place that lacks a part of the answer or its ending, with the whole answer and the
-   * reason of the end. Ignores missing status messages, and a run that has neither text nor reason.
+   * Returns one failed delivery for each place that lacks a part of the answer, its ending or a file that may arrive if it is posted
+   * again, with the whole answer and the reason of the end, and the files. Ignores missing status messages, and a run that has neither text nor reason.
    */
   function findMissing(
     ...[execution, reply, delivered]: Parameters<FailedDeliveries['findMissing']>
   ): readonly FailedDelivery[] {
     const { id, server, sessionID, reason: ending = '' } = execution
-    const text = [textOf(reply), ending].filter((one) => one.trim() !== '').join('\n\n')
+    const { directory } = reply
+    const whole = [textOf(reply), ending].filter((one) => one.trim() !== '').join('\n\n')
     return delivered.flatMap(({ place: { channel, chat }, delivery }): readonly FailedDelivery[] => {
-      const missing = delivery.undelivered.filter(({ card }) => card === 'answer' || card === 'ending')
+      const { undelivered } = delivery
+      const lostTexts = whole === '' ? [] : undelivered.filter(({ card }) => card === 'answer' || card === 'ending')
+      const posts = undelivered.filter(isWorthResending)
+      const files = posts.flatMap((one) => filesWithKeys(reply, one.files ?? [])).flatMap(storable)
+      const missing = [...lostTexts, ...posts]
       const [first] = missing
-      if (!first || text === '') return []
+      if (!first) return []
       const why = { missing: missing.length, reason: first.reason, at: clock.now() }
-      return [{ type: 'delivery', id, channel, chat, server, sessionID, text, ...why }]
+      const text = lostTexts.length > 0 ? whole : ''
+      const lost = files.length > 0 && { files, directory }
+      return [{ type: 'delivery', id, channel, chat, server, sessionID, text, ...lost, ...why }]
     })
   }
 
@@ -307,7 +317,8 @@ export function createFailedDeliveries(options: {
       // The text may be the question whether to run the prompt again.
       const unknown = await state.withRetries(() => state.read(unknownRunKey(one, one.id)))
       const buttons = unknown === undefined ? undefined : runAgainButtons(one.id)
-      await channels.post(place, { text: `${texts.resent(one.id)}\n\n${one.text}`, buttons }, sessionOf(one))
+      await channels.post(place, { text: `${texts.resent(one.id)}\n\n${one.text}`.trim(), buttons }, sessionOf(one))
+      for (const file of one.files ?? []) await resendFile(place, one, file)
       // It is posted. A failing store must not cause a second post.
       await state.withRetries(async () => {
         const execution = await registry.findRecent(place, one.id)
@@ -323,6 +334,20 @@ export function createFailedDeliveries(options: {
     }
     if (failed.length > 0) void emitCounts().catch(onError)
     return failed.length
+  }
+
+  /** Reads a file again and posts it. If it can't be read or the platform refuses it, posts why instead. */
+  async function resendFile(place: ChatPlace, failed: FailedDelivery, file: ReplyFile): Promise<void> {
+    const { server, sessionID = '', directory } = failed
+    const { signal } = new AbortController()
+    try {
+      const bytes = await fileReaders(server)(file, { sessionID, directory, maxBytes: mostFileBytes, signal })
+      const named = { name: nameOfFile(file), mime: file.mime, bytes }
+      await channels.post(place, { text: captionOf(file), file: named }, sessionOf(failed))
+    } catch (error) {
+      if (!(error instanceof FileRefusal || error instanceof ReplyError)) throw error
+      await channels.post(place, { text: plain(`📎 ${error.message}`) }, sessionOf(failed))
+    }
   }
 
   /** Starts one report in the background for each place with unreported answers, and emits the counts. */
@@ -378,6 +403,19 @@ export function createFailedDeliveries(options: {
     isStopped = true
     for (const end of reporting.values()) end()
   }
+}
+
+/** The largest file that is posted again, in bytes. A platform may take less. */
+const mostFileBytes = 50_000_000
+
+/** Whether files are missing that may arrive if they are posted again. The chat shows why others can't be sent. */
+function isWorthResending({ card, type }: Undelivered): boolean {
+  return card === 'attachment' && (type === 'ambiguous' || type === 'given-up')
+}
+
+/** Returns what is stored of a file: nothing of one whose content is in its address. */
+function storable({ id, mime, url, filename, caption }: ReplyFile): NonNullable<FailedDelivery['files']> {
+  return /^data:/i.test(url) ? [] : [{ id, mime, url, filename, caption }]
 }
 
 /** Returns the place of a queue, whose name ends with its `placeKey`. Undefined if the key is not that of a queue. */

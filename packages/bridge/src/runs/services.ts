@@ -12,6 +12,7 @@ import type { Tries } from '../failed/tries.ts'
 import type { HeldLease } from '../members/membership.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { People } from '../people/people.ts'
+import type { FileReaders } from '../servers/file-readers.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
@@ -36,6 +37,8 @@ export interface BridgeServices {
   readonly sessionReads: SessionReads
   /** Called right before a prompt is posted. */
   readonly requireSafe: RequireSafe
+  /** Read the files that chats get. */
+  readonly fileReaders: FileReaders
   /** Use `now` for times that are stored, and `wall` to compare with the times of platforms. */
   readonly clock: SteadyClock
   readonly asks: AskTimeouts

@@ -13,7 +13,7 @@ import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeServices } from './services.ts'
 
 /** The services that a sink needs. */
-type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors'>
+type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors' | 'fileReaders'>
 
 /**
  * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors whose channel
@@ -43,12 +43,12 @@ export function sinksFor(
  * to the message with the prompt.
  */
 function sinkFor(
-  { channels, people, config }: SinkServices,
+  { channels, people, config, fileReaders }: SinkServices,
   newest: () => Execution,
   { isVerbose }: Route,
   { channel, chat }: ChatPlace,
 ): Sink {
-  const { id, prompt, followed, origin } = newest()
+  const { id, server, prompt, followed, origin } = newest()
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
   const { policy, texts: ownTexts } = channels.sinkFields(channel)
@@ -59,6 +59,7 @@ function sinkFor(
     label: id,
     diff: { data: diffButton, command: '/diff' },
     keepsText: isClosingReply,
+    readFile: fileReaders(server),
     mentions: (type) => people.expectedAnswerers(type, channel, prompt),
     mayAnswer,
   }

@@ -31,6 +31,7 @@ import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
 import { createRunner, type Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import type { SessionReads } from '../runs/session-reads.ts'
+import type { FileReaders } from '../servers/file-readers.ts'
 import { withLeasedCalls } from '../servers/lease-context.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import { toWoken } from '../state/decode.ts'
@@ -64,6 +65,7 @@ export interface ShardHost {
   /** The clients of the servers, by their names. */
   readonly servers: ReadonlyMap<string, Client>
   readonly requireSafe: RequireSafe
+  readonly fileReaders: FileReaders
   readonly turns: Turns
   /** Returns the transcriber of the process. Undefined if the config has none. */
   readonly transcriber: () => Transcriber | undefined
@@ -116,7 +118,8 @@ const mostWoken = 20
 
 /** Creates a shard. It does nothing before `restore`. */
 export function createShard(host: ShardHost, lease: HeldLease): Shard {
-  const { config, store, reports, people, mirrors, withFirstID, connections, sinkFields, clock, emit } = host
+  const { config, store, reports, people, mirrors, withFirstID, connections, sinkFields, fileReaders, clock, emit } =
+    host
   const name = lease.name.slice(shardLeasePrefix.length)
   const { whenHeld } = lease
   const stopping = newAbortController()
@@ -151,7 +154,16 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   })
   const registry = createRegistry({ state, mirrors, shard: name })
   const onCounts = (counts: FailureCounts): void => host.onCounts(name, counts)
-  const failed = createFailedDeliveries({ state, registry, channels, withFirstID, clock, onCounts, onError })
+  const failed = createFailedDeliveries({
+    state,
+    registry,
+    channels,
+    fileReaders,
+    withFirstID,
+    clock,
+    onCounts,
+    onError,
+  })
   const notices = createNotices({
     ...{ state, lease, targets: host.noticeTargets, channels, people, activity: host.activity },
     ...{ clock, emit, onError },
@@ -173,6 +185,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     runs,
     sessionReads: host.sessionReads,
     requireSafe: host.requireSafe,
+    fileReaders,
     clock,
     asks,
     answeredBy: createAnsweredBy(),

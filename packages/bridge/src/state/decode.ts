@@ -148,8 +148,21 @@ const delivery = z.readonly(
     missing: z.number(),
     /** Why the first of them is missing. */
     reason: z.string(),
-    /** The whole answer, in Markdown. */
+    /** The whole answer, in Markdown. Empty if only files are missing. */
     text: z.string(),
+    /** The missing files that can be read again, and the folder of the session that they are from. */
+    files: z
+      .array(
+        z.object({
+          id: z.string(),
+          mime: z.string(),
+          url: z.string(),
+          filename: z.string().optional(),
+          caption: z.string().optional(),
+        }),
+      )
+      .optional(),
+    directory: z.string().optional(),
     /** In ms since the epoch. */
     at: z.number(),
     /** Whether the chat was informed, or is not to be. */

@@ -30,6 +30,8 @@ export interface Undelivered {
    * types are less important.
    */
   readonly card: CardType
+  /** Set for an `attachment`: the ids of its files. That of a sub-agent's file is after its session's id and a slash. */
+  readonly files?: readonly string[] | undefined
   /** Why it is missing. Use it in code instead of `reason`. */
   readonly type: UndeliveredType
   /** The same as a sentence for people. */
@@ -44,7 +46,7 @@ export type UndeliveredType = PortErrorType | Missing['type']
 
 /** Messages that were not shown because the delivery ended early. */
 export interface Missing {
-  readonly messages: readonly Pick<Undelivered, 'key' | 'card'>[]
+  readonly messages: readonly Pick<Undelivered, 'key' | 'card' | 'files'>[]
   readonly type: 'stopped' | 'given-up' | 'taken-over'
 }
 
@@ -72,7 +74,11 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['mess
     const isOld = entry !== undefined && isEditable(entry) && needsEdit(entry, slot) && entry.content.body !== slot.body
     return slot.card.type !== 'status' && (isOld || !needsNoPost(entry, slot))
   })
-  return missing.map(({ key, card }) => ({ key, card: card.type }))
+  return missing.map(({ key, card, attachments }) => ({
+    key,
+    card: card.type,
+    ...(attachments && { files: attachments.map((one) => one.key) }),
+  }))
 }
 
 /** Returns the delivery that a ledger records. `missing` adds messages that the ledger doesn't have. */
@@ -87,12 +93,22 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
   return {
     shown: ledger.entries.filter((entry) => isOrWasThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
-      ...failed.map(({ key, type: card, reason, failure }) => ({ key, card, type: failure, reason })),
+      ...failed.map(({ key, type: card, files, reason, failure }) => ({
+        key,
+        card,
+        ...(files && { files }),
+        type: failure,
+        reason,
+      })),
       ...unsent.map(
-        (key) => ({ key: attachmentKey([key]), card: 'attachment', type: 'refused', reason: unposted }) as const,
+        (key) =>
+          ({ key: attachmentKey([key]), card: 'attachment', files: [key], type: 'refused', reason: unposted }) as const,
       ),
-      ...uncertain.map(({ key, type: card }) => ({ key, card, type: 'ambiguous', reason: unconfirmed }) as const),
-      ...messages.map(({ key, card }) => ({ key, card, type, reason: reasons[type] })),
+      ...uncertain.map(
+        ({ key, type: card, files }) =>
+          ({ key, card, ...(files && { files }), type: 'ambiguous', reason: unconfirmed }) as const,
+      ),
+      ...messages.map((message) => ({ ...message, type, reason: reasons[type] })),
     ],
     doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
     calls: ledger.calls,

@@ -1,6 +1,9 @@
-import { type Clock, systemClock } from '@reply/core'
+import { type Clock, type ReplyFile, systemClock } from '@reply/core'
 import { readReplyFile } from '@reply/core/node'
 import type { ReadFile } from '../deliver/file-loader.ts'
+import { FileRefusal } from '../port/port-error.ts'
+import { nameOfFile } from '../view/attachment.ts'
+import { oneLine } from '../view/format.ts'
 import { createWebDownload } from './download.ts'
 
 /** Which files `createFileReader` reads. */
@@ -22,10 +25,16 @@ export interface FileReaderOptions {
 /** Creates the `readFile` of a sink. It reads `data:` URLs, and files of this computer inside of their session's directory. */
 export function createFileReader(options: FileReaderOptions = {}): ReadFile {
   const { isLocal = true, allowsDownload: allows, clock = systemClock } = options
-  return async (file, { directory, maxBytes, signal }) =>
-    await readReplyFile(file, {
-      directory: isLocal ? directory : undefined,
-      maxBytes,
-      ...(allows && { download: createWebDownload({ allows, clock, signal }) }),
-    })
+  return async (file, { directory, maxBytes, signal }) => {
+    const isPath = !/^(?:data|https?):/i.test(file.url)
+    if (isPath && !isLocal) throw elsewhere(file)
+    const download = allows && createWebDownload({ allows, clock, signal })
+    return await readReplyFile(file, { directory, maxBytes, ...(download && { download }) })
+  }
+}
+
+/** The refusal for a file that is on the agent's computer: people need its path to find it there. */
+function elsewhere(file: ReplyFile): FileRefusal {
+  const where = oneLine(file.url.replace(/^file:\/\//i, ''), 300)
+  return new FileRefusal('refused', `The file ${nameOfFile(file)} is on the agent's computer: ${where}`)
 }

@@ -49,6 +49,12 @@ export function filesToShow(reply: Reply, policy: Pick<Policy, 'files' | 'verbos
   return [...placed, ...unplaced.flatMap((child) => sentByChild(child.reply, at))]
 }
 
+/** Returns the files of a reply and its sub-agents with these keys, see `Undelivered.files`. Unknown ones are left out. */
+export function filesWithKeys(reply: Reply, keys: readonly string[]): readonly ReplyFile[] {
+  const files = filesToShow(reply, { files: 'all', verbosity: 'normal' })
+  return keys.flatMap((key) => files.find((one) => one.key === key)?.file ?? [])
+}
+
 /** Returns the files that a sub-agent and its own sub-agents sent to people. */
 function sentByChild(reply: Reply, at: number): readonly ShownFile[] {
   const own = partsOf(reply).flatMap((part) => filesOfPart(part, reply, false))

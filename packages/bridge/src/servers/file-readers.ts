@@ -1,0 +1,36 @@
+import type { Clock } from '@reply/core'
+import type { ReadFile } from '@reply/sink'
+import { createFileReader } from '@reply/sink/node'
+import { type BridgeConfig, isLoopback } from '../config/schema.ts'
+import type { RequireSafe } from './safety.ts'
+
+/** Returns what reads the files of the replies of a server, by its name in the config. */
+export type FileReaders = (server: string) => ReadFile
+
+/**
+ * Creates the readers of files for sinks: inside of the session's folder if the server's folders are on this computer, and from the
+ * hosts of the config. A folder that contains the bridge's own files is not read.
+ */
+export function createFileReaders({
+  config,
+  requireSafe,
+  clock,
+}: {
+  readonly config: Pick<BridgeConfig, 'servers' | 'router'>
+  readonly requireSafe: RequireSafe
+  readonly clock: Clock
+}): FileReaders {
+  const { fileHosts } = config.router
+  const allowsDownload = ({ host }: URL): boolean => fileHosts.includes(host)
+  return (name) => {
+    const server = config.servers[name]
+    const isLocal = server?.localFiles ?? (server?.url === undefined || isLoopback(new URL(server.url).hostname))
+    const read = createFileReader({ isLocal: server !== undefined && isLocal, allowsDownload, clock })
+    return async (file, request) => {
+      // A source that knows no directory of a session works in that of its server.
+      const { directory = server?.directory } = request
+      await requireSafe(name, directory)
+      return await read(file, { ...request, directory })
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type HandDriven, startHandDriven } from './hand-driven.ts'
+
+let open: HandDriven
+let project: string
+beforeEach(() => {
+  const home = mkdtempSync(join(tmpdir(), 'reply-files-'))
+  project = join(home, 'project')
+  mkdirSync(project)
+  writeFileSync(join(home, 'secret.txt'), 'outside')
+  writeFileSync(join(project, 'report.md'), '# A report\n')
+  symlinkSync(join(home, 'secret.txt'), join(project, 'link.txt'))
+})
+afterEach(async () => {
+  await open.chats.close()
+  rmSync(join(project, '..'), { recursive: true, force: true })
+})
+
+/** Starts a bridge whose agent answers with the files that the prompt names, then says that it is done. */
+async function openedIn(more: Parameters<typeof startHandDriven>[1] = {}): Promise<HandDriven> {
+  open = await startHandDriven(
+    (run, text) => {
+      for (const url of text.split(' ')) run.write({ type: 'file', mime: 'text/plain', url })
+      run.write({ type: 'text', delta: 'Done.' })
+      run.end({ type: 'completed' })
+    },
+    { ...more, server: { directory: project, ...more.server } },
+  )
+  return open
+}
+
+/** What the chat shows: texts, and the names and contents of files. */
+const shown = ({ telegram }: HandDriven): readonly string[] =>
+  telegram
+    .screen(1)
+    .filter(({ from }) => from === 'bot')
+    .map(({ text, document }) => (document ? `${document.name}: ${Buffer.from(document.bytes)}` : text))
+
+const isOver = (stage: HandDriven) => (): boolean => shown(stage).includes('Done.')
+
+test('a file inside of the project is sent, and not one outside of it or behind a link', async () => {
+  const stage = await openedIn()
+  stage.telegram.say(1, 'report.md link.txt ../secret.txt gone.md')
+  await stage.passes(isOver(stage))
+  expect(shown(stage)).toEqual([
+    'report.md: # A report\n',
+    "📎 The file link.txt is a link out of its session's directory.",
+    "📎 The file secret.txt is outside of its session's directory.",
+    '📎 The file gone.md is not there any more.',
+    'Done.',
+  ])
+})
+
+test('a chat gets the path of a file whose server works on another computer', async () => {
+  const stage = await openedIn({ server: { localFiles: false } })
+  stage.telegram.say(1, `file://${project}/report.md`)
+  await stage.passes(isOver(stage))
+  expect(shown(stage)[0]).toBe(`📎 The file report.md is on the agent's computer: ${project}/report.md`)
+})
+
+test('a file on the web is downloaded only from a host that the config names', async () => {
+  let requests = 0
+  const server = createServer((_, response) => {
+    requests += 1
+    response.end('from the web')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  try {
+    const closed = await openedIn()
+    closed.telegram.say(1, `http://${host}/a.txt`)
+    await closed.passes(isOver(closed))
+    expect([shown(closed)[0], requests]).toEqual([expect.stringContaining(`Files of ${host} are not downloaded`), 0])
+    await closed.chats.close()
+    const allowed = await openedIn({ router: { fileHosts: [host] } })
+    allowed.telegram.say(1, `http://${host}/a.txt`)
+    await allowed.passes(isOver(allowed))
+    expect([shown(allowed)[0], requests]).toEqual(['a.txt: from the web', 1])
+  } finally {
+    server.close()
+  }
+})
+
+test('a file whose posts had no result is read and posted again when a person asks for it, once', async () => {
+  const stage = await openedIn()
+  stage.telegram.inject({ type: 'status', code: 502, chatId: 1, method: 'sendDocument', times: 2 })
+  stage.telegram.say(1, 'report.md')
+  await stage.passes(() => shown(stage).some((text) => text.includes('may be missing here')))
+  expect(shown(stage).filter((text) => text.startsWith('report.md'))).toEqual([])
+  writeFileSync(join(project, 'report.md'), '# A newer report\n')
+  stage.telegram.say(1, '/resend')
+  await stage.passes(() => shown(stage).some((text) => text.startsWith('report.md')))
+  stage.telegram.say(1, '/resend')
+  await stage.passes(() => shown(stage).includes('No answer is known to be missing here.'))
+  expect(shown(stage).filter((text) => text.startsWith('report.md'))).toEqual(['report.md: # A newer report\n'])
+})
+
+test('a file that is gone when a person asks for it again is a sentence', async () => {
+  const stage = await openedIn()
+  stage.telegram.inject({ type: 'status', code: 502, chatId: 1, method: 'sendDocument', times: 2 })
+  stage.telegram.say(1, 'report.md')
+  await stage.passes(() => shown(stage).some((text) => text.includes('may be missing here')))
+  rmSync(join(project, 'report.md'))
+  stage.telegram.say(1, '/resend')
+  await stage.passes(() => shown(stage).some((text) => text.includes('is not there any more')))
+  stage.telegram.say(1, '/resend')
+  await stage.passes(() => shown(stage).includes('No answer is known to be missing here.'))
+})

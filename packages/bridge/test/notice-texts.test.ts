@@ -40,6 +40,12 @@ test('the end of a run has its outcome, time, files, cost and id', () => {
   })
 })
 
+test('the lines are those of the line below the answer', () => {
+  const change = { path: 'a.ts', kind: 'modified', additions: 41, deletions: 7, patches: [] } as const
+  const { text } = endTexts(execution, { ...reply, changes: { msg_1: [change] } })
+  expect(text).toBe('1m 30s · 1 file · +41 −7 · $0.12 · ab12cd')
+})
+
 test('what is not known is left out', () => {
   expect(endTexts(execution, undefined).text).toBe('1m 32s · ab12cd')
   expect(endTexts({ ...execution, finishedAt: undefined }, undefined).text).toBe('ab12cd')

@@ -44,7 +44,12 @@ function act(run: LocalRun, text: string): void {
     setImmediate(() => answer(run, 'As you like.'))
   }
   if (text === 'slowly') held = run
-  else if (text === 'colour')
+  else if (text === 'write') {
+    const input = { filePath: 'a.txt', content: 'one\n' }
+    const state = { status: 'completed', input, output: '', metadata: { exists: false } } as const
+    run.write({ type: 'tool', callID: 'call_1', tool: 'write', state })
+    answer(run, 'Written.')
+  } else if (text === 'colour')
     run.ask({ type: 'question', requestID: 'que_1', questions: [{ ...colour, options }], reply })
   else if (text === 'touch') {
     run.write({
@@ -134,6 +139,27 @@ describe('a press', () => {
       await press(ann, '1', open.telegram.screen(group).findLast(({ text }) => /continues/.test(text))?.messageId),
     ).toBe('That button no longer works.')
   })
+})
+
+test('the diff of a session is for people who may prompt, and for admins, in the chat of the session alone', async () => {
+  await start()
+  say(ann, 'write')
+  await open.passes(() => withButton('Diff') !== undefined)
+  const documents = (chat = group): readonly string[] =>
+    open.telegram.screen(chat).flatMap(({ document }) => (document ? [new TextDecoder().decode(document.bytes)] : []))
+  expect(await press(cat, 'Diff')).toContain('it requires the right')
+  say(cat, '/diff')
+  await answered('it requires the right')
+  expect(documents()).toEqual([])
+  await press(bob, 'Diff')
+  await open.passes(() => documents().length === 1)
+  expect(documents()[0]).toContain('+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n')
+  // A forged press on a message of another person's chat finds no session.
+  const own = open.telegram.say(ann.id, '/help', { from: ann })
+  const pressed = open.telegram.press(ann.id, own, 'b/diff', { from: ann, isForged: true })
+  await open.passes(() => pressed.status !== 'waiting')
+  expect(pressed.text).toBe('That button no longer works.')
+  expect(documents(ann.id)).toEqual([])
 })
 
 test('the state has no token of any button that was on a screen', async () => {

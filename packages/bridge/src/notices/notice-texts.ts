@@ -1,5 +1,5 @@
 import { type Ask, answerOf, type Reply, totalUsage } from '@reply/core'
-import { changesOf, counted, dollars, duration } from '@reply/core/show'
+import { changesLine, changesOf, countChanges, dollars, duration } from '@reply/core/show'
 import { type NoticeFields, type NoticeKind, quotable } from '@reply/sink/channel'
 import { oneLine } from '@reply/sink/internal'
 import type { Execution } from '../state/execution.ts'
@@ -28,11 +28,11 @@ export function endTexts(
   const kind = status === 'error' ? 'failure' : 'final'
   const from = reply?.startedAt ?? startedAt
   const until = reply?.settledAt ?? finishedAt
-  const files = reply ? changesOf(reply).length : 0
+  const changes = countChanges(reply ? changesOf(reply) : [])
   const cost = reply ? totalUsage(reply).cost : 0
   const facts = [
     until === undefined ? undefined : duration(until - from),
-    files > 0 ? counted(files, 'file') : undefined,
+    changes.files > 0 ? changesLine(changes) : undefined,
     cost > 0 ? dollars(cost) : undefined,
     id,
   ]

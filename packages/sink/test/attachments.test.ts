@@ -129,6 +129,23 @@ describe('the policy `files`', () => {
     expect(seenIn(scene).filter((one) => one.startsWith('['))).toEqual(shown)
   })
 
+  test('files of a sub-agent are posted once, also if its call is unknown or its id is there twice', async () => {
+    const scene = sceneWith()
+    const child = (sessionID: string, name: string) => ({
+      ...replyWith([filePart(name)]),
+      sessionID,
+    })
+    const task = { ...call('task', { status: 'completed' }), callID: 'call_twice' }
+    const children = [
+      { callID: 'call_twice', background: false, reply: child('ses_2', 'a.md') },
+      { background: false, reply: child('ses_3', 'b.png') },
+    ]
+    scene.show(settledWith([text('A.'), task, text('B.'), { ...task, id: 'prt_again' }, text('C.')], { children }))
+    const { undelivered } = await scene.end()
+    expect(seenIn(scene)).toEqual(['A.', '[a.md]', expect.stringContaining('C.'), '[b-png.txt]'])
+    expect(undelivered).toEqual([])
+  })
+
   test('files that a sub-agent sent stand where it was started', async () => {
     const scene = sceneWith()
     const reply = {

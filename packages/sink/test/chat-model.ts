@@ -39,7 +39,10 @@ export type Fault =
 export interface ModelMessage {
   readonly id: string
   readonly key: string
+  /** That of a file is its caption. */
   readonly text: string
+  /** The names of its files. */
+  readonly files: readonly string[]
   readonly at: number
 }
 
@@ -71,6 +74,7 @@ export function createChatModel(options: {
     editIntervalMs: 1000,
     perChat: { calls: 60, perMs: 60_000 },
     idempotent: kind === 'keyed',
+    files: { maxBytes: 1000, perPost: 4, postBytes: 4000 },
     ...(kind === 'keyed' && { keyMs }),
   }
   const port: ChannelPort = {
@@ -89,7 +93,22 @@ export function createChatModel(options: {
     ...((kind === 'plain' || kind === 'sealed') && {
       lookUp: ({ signal }) => lookUpByProbe(call('probe', signal, () => undefined)),
     }),
-    ...(kind === 'searched' && { lookUp: ({ key, signal }) => call('history', signal, () => find(key)) }),
+    // Files carry no metadata.
+    ...(kind === 'searched' && {
+      lookUp: ({ key, kind: posted, signal }) =>
+        call('history', signal, () => (posted === 'file' ? { type: 'unknown' } : find(key))),
+    }),
+    upload: (file, { key, signal }) => call('upload', signal, () => post(key, file.caption, [file.name])),
+    ...(kind !== 'sealed' && {
+      uploadAlbum: (files, { key, signal }) =>
+        call('album', signal, () =>
+          post(
+            key,
+            files.map(({ caption }) => caption).join(' '),
+            files.map(({ name }) => name),
+          ),
+        ),
+    }),
   }
   return { port, screen: () => messages, sent: () => sent }
 
@@ -126,12 +145,12 @@ export function createChatModel(options: {
     }
   }
 
-  function post(key: string, text: string): MessageRef {
+  function post(key: string, text: string, files: readonly string[] = []): MessageRef {
     const known = messages.find((one) => one.key === key && clock.now() - one.at <= keyMs)
     if (kind === 'keyed' && known) return refOf(known)
     if (text.length > limits.maxLength) throw new StatusError(413)
     count += 1
-    const message = { id: String(count), key, text, at: clock.now() }
+    const message = { id: String(count), key, text, files, at: clock.now() }
     messages = [...messages, message]
     return refOf(message)
   }

@@ -36,6 +36,9 @@ function real() {
   return { clock, sent, socket, fake }
 }
 
+/** A PNG of one pixel. */
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 const bubble = (source: string) => ({ ...renderWhatsApp(source), source, isPlain: false, buttons: [] })
 const editing = { chat: { id: jid }, signal: new AbortController().signal }
 const posting = { ...editing, silent: false, key: 'k' }
@@ -48,6 +51,8 @@ test("Baileys makes messages, edits, removals and reactions from the port's cont
   await port.remove?.(ref, editing)
   await port.react?.({ id: `3A1/${jid}` }, 'seen', editing)
   await port.upload?.({ name: 'a.txt', mime: 'text/plain', bytes: Buffer.from('a'), caption: 'A.' }, posting)
+  const bytes = Buffer.from(pixel, 'base64')
+  await port.upload?.({ name: 'a.png', mime: 'image/png', bytes, caption: 'B.' }, { ...posting, key: 'p' })
   const own = { remoteJid: jid, fromMe: true, id: ref.id }
   expect(sent).toMatchObject([
     { key: own, message: { extendedTextMessage: { text: 'See https://a.b and *this*' } } },
@@ -57,6 +62,7 @@ test("Baileys makes messages, edits, removals and reactions from the port's cont
     { message: { protocolMessage: { key: own, type: 0 } } },
     { message: { reactionMessage: { key: { id: '3A1', fromMe: false }, text: '👀' } } },
     { message: { documentMessage: { fileName: 'a.txt', mimetype: 'text/plain', caption: 'A.' } } },
+    { message: { imageMessage: { mimetype: 'image/png', width: 1, height: 1, caption: 'B.' } } },
   ])
   expect(sent[1]?.key.id).not.toBe(ref.id)
 })

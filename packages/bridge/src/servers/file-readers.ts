@@ -10,6 +10,9 @@ export type FileReaders = (server: string) => ReadFile
 /**
  * Creates the readers of files for sinks: inside of the session's folder if the server's folders are on this computer, and from the
  * hosts of the config. A folder that contains the bridge's own files is not read.
+ *
+ * OpenCode's `/file/content` is not used for servers on other computers: it follows links out of the project, trims texts, and has
+ * no bytes of most binary files. `read` in https://github.com/sst/opencode/blob/dev/packages/opencode/src/file/index.ts
  */
 export function createFileReaders({
   config,

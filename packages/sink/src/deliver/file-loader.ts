@@ -82,7 +82,7 @@ function dataIn(url: string): Uint8Array {
   const bytes = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0))
   if (/;\s*base64\s*$/i.test(head)) return bytes(atob(decodeURIComponent(content)))
   // `%` and two digits stand for a byte, which need not be UTF-8.
-  const escaped = content.replace(/[^\x21-\x7e]/g, encodeURIComponent)
+  const escaped = content.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
   return bytes(
     escaped.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
   )

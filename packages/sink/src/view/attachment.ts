@@ -1,4 +1,4 @@
-import { isShownText, type Part, partsOf, type Reply, type ReplyFile, type ToolPart } from '@reply/core'
+import { type Child, isShownText, type Part, partsOf, type Reply, type ReplyFile, type ToolPart } from '@reply/core'
 import { fileFacts, toolFacts } from '@reply/core/show'
 import type { Policy } from '../config.ts'
 import type { Card } from '../ledger/card.ts'
@@ -30,23 +30,27 @@ const readingTools: ReadonlySet<string> = new Set([
 /**
  * Returns the files of a reply that the policy shows, in the order of the answer: those of the agent itself and of the tool
  * `send_file`, and with `all` also those of other tools, for example screenshots. Files that a tool opened for the model to look at
- * are never shown. Those that sub-agents sent stand where the sub-agent was started.
+ * are never shown. Those that a sub-agent sent stand where it was started, or at the end if that is unknown.
  */
 export function filesToShow(reply: Reply, policy: Pick<Policy, 'files' | 'verbosity'>): readonly ShownFile[] {
   const { files } = policy
   if (files === 'none') return []
   const showsTools = files === 'all' && policy.verbosity !== 'quiet'
-  const unplaced = reply.children.filter(({ callID }) => callID === undefined)
+  const unplaced = new Set(reply.children)
+  const childrenOf = new Map<string, Child[]>()
+  for (const child of reply.children)
+    if (child.callID !== undefined) childrenOf.set(child.callID, [...(childrenOf.get(child.callID) ?? []), child])
   let at = 0
   const placed = partsOf(reply).flatMap((part): readonly ShownFile[] => {
     if (isShownText(part)) at += 1
-    const children = part.type === 'tool' ? reply.children.filter(({ callID }) => callID === part.callID) : []
+    // Providers may repeat a call's id, so each sub-agent is placed once.
+    const started = part.type === 'tool' ? (childrenOf.get(part.callID) ?? []) : []
     return [
       ...filesOfPart(part, reply, showsTools).map((file) => ({ key: file.id, file, at })),
-      ...children.flatMap((child) => sentByChild(child.reply, at)),
+      ...started.flatMap((child) => (unplaced.delete(child) ? sentByChild(child.reply, at) : [])),
     ]
   })
-  return [...placed, ...unplaced.flatMap((child) => sentByChild(child.reply, at))]
+  return [...placed, ...[...unplaced].flatMap((child) => sentByChild(child.reply, at))]
 }
 
 /** Returns the files of a reply and its sub-agents with these keys, see `Undelivered.files`. Unknown ones are left out. */

@@ -14,7 +14,7 @@ export type BaileysContent =
   | { delete: BaileysQuoted['key'] }
   | { react: { text: string; key: BaileysQuoted['key'] } }
   | { document: Buffer; fileName: string; mimetype: string; caption: string }
-  | { image: Buffer; mimetype: string; caption: string }
+  | { image: Buffer; mimetype: string; caption: string; width: number; height: number }
 
 /** Options of `sendMessage`. */
 export interface BaileysSendOptions {

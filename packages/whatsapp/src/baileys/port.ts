@@ -94,14 +94,12 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   /** Posts a file, and resolves once WhatsApp has it. */
   async function upload(attachment: Attachment, posting: PostOptions): Promise<MessageRef> {
     requireFileSize(attachment, fileLimits)
-    const { name, mime, bytes } = attachment
+    const { name, bytes } = attachment
     const caption = escapeWhatsApp(attachment.caption)
-    const picture = imageSize(bytes)?.mime
-    const isPicture =
-      picture !== undefined && pictureLimits.types.has(picture) && bytes.length <= pictureLimits.maxBytes
-    const content = isPicture
-      ? { image: Buffer.from(bytes), mimetype: picture, caption }
-      : { document: Buffer.from(bytes), fileName: name, mimetype: mime, caption }
+    const picture = pictureOf(attachment)
+    const content = picture
+      ? { image: Buffer.from(bytes), caption, ...picture }
+      : { document: Buffer.from(bytes), fileName: name, mimetype: attachment.mime, caption }
     return await send('upload', content, { ...posting, shown: attachment.caption, byteCount: bytes.length })
   }
 
@@ -190,6 +188,17 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
       toPortError: toBaileysPortError,
     })
   }
+}
+
+/**
+ * Returns the type and the size of a picture that the apps show, by its bytes. Without a size they show a square, and Baileys finds it
+ * only with an optional package. Undefined for any other file.
+ */
+function pictureOf({ bytes }: Attachment): { mimetype: string; width: number; height: number } | undefined {
+  const { mime, width, height } = imageSize(bytes) ?? {}
+  if (mime === undefined || width === undefined || height === undefined) return undefined
+  const isShown = pictureLimits.types.has(mime) && bytes.length <= pictureLimits.maxBytes
+  return isShown ? { mimetype: mime, width, height } : undefined
 }
 
 /**

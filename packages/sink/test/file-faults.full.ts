@@ -1,0 +1,3 @@
+import { playFileFaults } from './file-faults.ts'
+
+playFileFaults({ first: 1, count: 500 })

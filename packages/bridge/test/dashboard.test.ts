@@ -53,6 +53,7 @@ const events: readonly BridgeEvent[] = [
     ...{ rateLimited: 1, firstShownMs: 1, deliveredMs: 1 },
   },
   { ...place, type: 'notice', kind: 'final', to: 'phone', executionID: 'abc', result: 'sent', doubtful: 1 },
+  { ...place, type: 'transcription', result: 'understood', tookMs: 1 },
   { type: 'failures', at: 1000, deliveries: 1, prompts: 1, rows: 1, poison: 1 },
   { type: 'member', at: 1000, status: 'joined' },
   {

@@ -46,6 +46,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
       followReply: () => none,
     },
     routes: { routeOf: async () => undefined, writeAuthor: none },
+    fileReaders: () => undefined,
     failed: { findMissing: () => [], write: () => [], reportAll: none },
     runs: { addUntilEnded: (run: ActiveRun) => runs.push(run) },
     channels: { sinkFields: () => ({}), sinkFor: () => ({ settled: () => shown.promise }) },

@@ -31,7 +31,9 @@ describe('Telegram', () => {
   test('takes photos', async () => {
     const { telegram, api } = await start()
     const caption = 'A *plot*'
-    const { photo } = await api.sendPhoto(7, new InputFile(Buffer.from('png'), 'plot.png'), { caption })
+    const { photo } = await api.sendPhoto(7, new InputFile(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'plot.png'), {
+      caption,
+    })
     await api.sendPhoto(7, photo?.[0]?.file_id ?? '')
     await api.sendPhoto(7, 'https://example.com/plot.png')
     expect(telegram.screen(7)).toMatchObject([
@@ -39,6 +41,9 @@ describe('Telegram', () => {
       { text: '', photo: { name: 'plot.png' } },
       { photo: { name: 'https://example.com/plot.png' } },
     ])
+    await expect(api.sendPhoto(7, new InputFile(Buffer.from('<svg/>'), 'plot.svg'))).rejects.toThrow(
+      /IMAGE_PROCESS_FAILED/,
+    )
     await expect(api.sendPhoto(7, 'no-such-file')).rejects.toThrow(/wrong file identifier/)
     await expect(api.sendPhoto(7, 'https://a.b/c', { caption: 'x'.repeat(1025) })).rejects.toThrow(/too long/)
     await clock.advance(5000)

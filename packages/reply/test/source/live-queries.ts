@@ -67,6 +67,7 @@ export function testQueries(stage: () => Stage): void {
         modelID: 'm1',
         name: 'M1',
         contextLimit: 200_000,
+        takes: expect.arrayContaining(['text']),
         variants: expect.any(Array),
       })
       const agents = await opencode.agents()

@@ -50,7 +50,7 @@ async function startOpencode(version: string): Promise<DeskServer> {
     ...Object.fromEntries(
       Array.from({ length: mostRuns }, (_, nth) => [
         `run${nth}x`,
-        { steps: [[callTool(isV2 ? 'shell' : 'bash', touch(nth))], [sayText('It is done.')]] },
+        { steps: [[callTool('bash', touch(nth))], [sayText('It is done.')]] },
       ]),
     ),
   }
@@ -144,7 +144,7 @@ export async function playDeskRuns(source: string, runs: number): Promise<DeskRe
   await isListening(bridge)
   try {
     const sessionID = server.hasChatSessions ? await sessionOfChat(telegram) : undefined
-    for (let nth = 0; nth < runs; nth++) await play(nth, nth % 2 === 0 ? sessionID : undefined)
+    for (let nth = 0; nth < runs; nth++) await withinMinute(nth, play(nth, nth % 2 === 0 ? sessionID : undefined))
   } finally {
     bridge.child.kill('SIGTERM')
     await bridge.ended
@@ -191,6 +191,21 @@ export async function playDeskRuns(source: string, runs: number): Promise<DeskRe
     const most = kind === 'calm' ? 1 : 2
     if (count < 1 || count > most) faults.push(`${name}: the chat has ${count} messages about it`)
     if (where !== home && idsIn(telegram, other, shows).length > 0) faults.push(`${name}: another chat shows it, too`)
+  }
+
+  /** Rejects with what is seen if a run does not end within a minute, because the test would only say that it hangs. */
+  async function withinMinute(nth: number, played: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const screens = [chat, home].map((id) => telegram.screen(id).slice(-3))
+        const seenThere = screens.map((screen) => screen.map(({ text, buttons }) => [text, buttons.length]))
+        reject(
+          new Error(`${source}, run ${nth} hangs: ${JSON.stringify(seenThere)} ${bridge.lines.slice(-5).join('\n')}`),
+        )
+      }, 60_000)
+    })
+    await Promise.race([played, late]).finally(() => clearTimeout(timer))
   }
 
   async function killAndStart(): Promise<void> {

@@ -21,6 +21,7 @@ const keys: Readonly<Record<string, string>> = {
   'newest/': 'newest/home/ses_0',
   'route/': 'route/telegram/1/',
   'session/': 'session/telegram/1//ses_0',
+  'session-chat/': 'session-chat/home/ses_0',
   'message/': 'message/telegram/1/70000',
   'allowed/': 'allowed/home/0000000000000001/abc',
   'unknown/': 'unknown/telegram/1//abcdef',

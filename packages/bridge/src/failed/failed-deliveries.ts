@@ -189,7 +189,9 @@ export function createFailedDeliveries(options: {
     ...[pending, replyTo, more = []]: Parameters<FailedDeliveries['replyPending']>
   ): Promise<void> {
     try {
-      await postPending(pending, { replyTo }, async (writes) => {
+      // The run may have been started elsewhere, and then no message of the chat began it.
+      const options = replyTo.id === '' ? {} : { replyTo }
+      await postPending(pending, options, async (writes) => {
         await state.withRetries(() => state.commit([...writes, ...more]))
       })
     } catch (error) {

@@ -565,12 +565,13 @@ export function createRunner(services: BridgeServices): Runner {
    * Does nothing if another one of `all` needs the session. Never rejects.
    */
   async function stopAgent(
-    { id, prompt, server, sessionID, isSteer }: Execution,
+    { id, prompt, server, sessionID, isSteer, followed }: Execution,
     all: readonly Execution[],
   ): Promise<void> {
     const isUsed = all.some((one) => one.id !== id && !isOver(one) && !one.isSteer && one.sessionID === sessionID)
     const client = servers.get(server)
-    if (!client || sessionID === undefined || isSteer || isUsed) return
+    // One that was started elsewhere is not the chat's to stop.
+    if (!client || sessionID === undefined || isSteer || followed || isUsed) return
     try {
       await client.abort(sessionID)
     } catch (error) {

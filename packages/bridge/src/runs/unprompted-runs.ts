@@ -527,8 +527,9 @@ export async function beginUnpromptedRun(
    * ask is pending or the run settled. Stores a better id of the reply.
    */
   function observe(observation: Observation): void {
+    const haveAsksChanged = observation.reply.asks !== newest.asks
     newest = observation.reply
-    if (isFollowed) storeAsks()
+    if (isFollowed && haveAsksChanged) storeAsks()
     const [startedBy] = namesOfUnprompted(newest)
     // The id of an ask is of no use once it is answered, so it is replaced by a better one.
     if (startedBy !== undefined && startedBy !== execution.startedBy && !isStopping())

@@ -33,15 +33,15 @@ async function settled(reply: Reply, options: SceneOptions = {}): Promise<Scene>
 
 const answer = { ...text('It is done.'), id: 'prt_a' }
 
-test('a short run ends with a quiet line about its files, and the button for the diff', async () => {
+test('a line about its files is below the answer of a short run, with the button for the diff', async () => {
   const scene = await settled(settledWith([answer], changed(41, 3, 5)))
-  expect(shown(scene)).toEqual([['It is done.'], ['*3 files · +49 −3*', 'Diff=b/diff']])
-  expect(scene.fake.notifications).toBe(1)
+  expect(shown(scene)).toEqual([['It is done.\n\n*3 files · +49 −3*', 'Diff=b/diff']])
+  expect(scene.fake.calls.map(({ verb }) => verb).filter((verb) => verb !== 'typing')).toEqual(['post'])
 })
 
 test('a single file and no lines are named so', async () => {
   const one = { changes: { msg_1: [{ path: 'a', kind: 'modified', patches: [] }] } } satisfies Partial<Reply>
-  expect(shown(await settled(settledWith([answer], one))).at(-1)).toEqual(['*1 file*', 'Diff=b/diff'])
+  expect(shown(await settled(settledWith([answer], one))).at(-1)).toEqual(['It is done.\n\n*1 file*', 'Diff=b/diff'])
 })
 
 test('a long run says it in its last message, which has the button', async () => {
@@ -65,17 +65,17 @@ test.each<[string, Reply]>([
 
 test('where there are no buttons the line names the command', async () => {
   const scene = await settled(settledWith([answer], changed(41)), { fake: { limits: { buttons: undefined } } })
-  expect(shown(scene).at(-1)).toEqual(['*1 file · +41 −1 · /diff*'])
+  expect(shown(scene).at(-1)).toEqual(['It is done.\n\n*1 file · +41 −1 · /diff*'])
 })
 
 test('without a host that sends diffs, the line has only the numbers', async () => {
   const scene = await settled(settledWith([answer], changed(41)), { sink: { diff: undefined } })
-  expect(shown(scene).at(-1)).toEqual(['*1 file · +41 −1*'])
+  expect(shown(scene).at(-1)).toEqual(['It is done.\n\n*1 file · +41 −1*'])
 })
 
 test('an aborted run tells what it changed, too', async () => {
   const scene = await settled(settledWith([answer], { ...changed(41), outcome: 'aborted', aborting: 'requested' }))
-  expect(shown(scene).at(-1)).toEqual(['*1 file · +41 −1*', 'Diff=b/diff'])
+  expect(shown(scene).at(-1)).toEqual(['It is done.\n\n*1 file · +41 −1*', 'Diff=b/diff'])
 })
 
 test('no line in quiet, and none for an empty text', async () => {
@@ -87,6 +87,25 @@ test('no line in quiet, and none for an empty text', async () => {
   ])
 })
 
+test.each<[string, SceneOptions]>([
+  ['can not be edited', { fake: { limits: { edits: false } } }],
+  ['is too long for it', { fake: { limits: { maxLength: 20 } } }],
+  ['is streamed', { fake: { stream: 'append' }, sink: { policy: { delivery: 'native' } } }],
+])('the line is a quiet message of its own below an answer that %s', async (_, options) => {
+  const scene = await settled(settledWith([answer], changed(41)), options)
+  expect(shown(scene)).toEqual([['It is done.'], ['*1 file · +41 −1*', 'Diff=b/diff']])
+  expect(scene.fake.notifications).toBe(1)
+})
+
+test('the line is a message of its own if the platform refuses to edit the answer', async () => {
+  const scene = createScene({ sink: { diff }, fake: { faults: [{ call: 2, type: 'fixed' }] } })
+  scene.show(settledWith([answer]))
+  await scene.end()
+  scene.show(settledWith([answer], changed(41)), 'replyAmended')
+  await scene.end()
+  expect(shown(scene)).toEqual([['It is done.'], ['*1 file · +41 −1*', 'Diff=b/diff']])
+})
+
 test('a change that the server reports late is added, also after a restart, and stays one line', async () => {
   const scene = await settled(settledWith([answer], changed(41)))
   scene.restart()
@@ -94,5 +113,5 @@ test('a change that the server reports late is added, also after a restart, and 
   await scene.end()
   scene.show(settledWith([answer], changed(41, 2)), 'replyAmended')
   await scene.end()
-  expect(shown(scene)).toEqual([['It is done.'], ['*2 files · +43 −2*', 'Diff=b/diff']])
+  expect(shown(scene)).toEqual([['It is done.\n\n*2 files · +43 −2*', 'Diff=b/diff']])
 })

@@ -214,9 +214,10 @@ export function judge({ fake, ledger, reply, mode, isCrashed, isTakenBack }: Sho
   if (!isSaid) problems.push('its end is not said')
   return problems
 
-  /** A status below a text that can no longer be edited stays there. */
+  /** The text without the line about changed files. A status below a text that can no longer be edited stays there. */
   function textIn(entry: Entry): string {
-    const text = fake.posted.find(({ id }) => id === refOf(entry)?.id)?.text ?? ''
+    const shown = fake.posted.find(({ id }) => id === refOf(entry)?.id)?.text ?? ''
+    const text = shown.replace(/\n\n\*\d+ files?(?: · \\\+\d+ −\d+)?\*$/, '')
     return isFixed(entry) ? text.replace(/\n\n\*[^\n]*\*$/, '') : text
   }
 }

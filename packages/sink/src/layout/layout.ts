@@ -3,12 +3,12 @@ import { changesKey, contextKey, doneKey } from '../ledger/keys.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { answerSlots } from './answer-slots.ts'
 import { askSlots } from './ask-slots.ts'
-import { type LayoutOptions, type Slot, slotOf, smallLine, withFooter } from './slot.ts'
+import { hasFooter, type LayoutOptions, type Slot, slotOf, smallLine, withFooter, withLineBelow } from './slot.ts'
 
 /**
  * Lays out cards as messages: renders, measures and splits them. A status goes below a text that grows at the end, if it can
  * be edited, and is left out if that text is streamed. Otherwise it is a message of its own at the end, unless it is
- * `isOnlyBelow`. Pure.
+ * `isOnlyBelow`. So does the line about changed files, below the end of the answer. Pure.
  */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
   const status = cards.find((card) => card.type === 'status')
@@ -18,7 +18,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
     if (card.type === 'ask') return askSlots(card, options)
     return card.type === 'status' ? [] : [slotOf(card, card.key, card.source, options)]
   })
-  if (!status) return slots
+  if (!status) return tail?.type === 'answer' ? withChangesBelow(slots, tail, options) : slots
   const last = slots.at(-1)
   const isBelow = last?.isGrowing === true && last.card.key === tail?.key
   // A stream shows the activity itself.
@@ -27,6 +27,18 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
   if (status.isOnlyBelow) return slots
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
+}
+
+/**
+ * Moves the line about changed files, with its button, below the end of the answer. The same slots without that line, and if it
+ * has to be a message of its own: because it does not fit, or because the answer was streamed or can't be edited.
+ */
+function withChangesBelow(slots: readonly Slot[], tail: Card, options: LayoutOptions): readonly Slot[] {
+  const line = slots.find(({ card }) => card.key === changesKey)
+  const last = slots.findLast(({ card }) => card === tail)
+  if (!line || !last || last.isGrowing || options.streaming || !options.limits.edits) return slots
+  const below = last.isKept ? (hasFooter(last, options) ? last : undefined) : withLineBelow(last, line.bubble, options)
+  return below ? slots.flatMap((slot) => (slot === line ? [] : [slot === last ? below : slot])) : slots
 }
 
 /** Cards below the end of an answer that belong to it. */

@@ -79,6 +79,25 @@ export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Sl
   return { ...slot, bubble, whole: hashOf(bubble.text) }
 }
 
+/**
+ * Adds the line of another message below the text, with its buttons. Undefined if the message would become too long, or if it may
+ * be too old to be edited and has no line yet.
+ */
+export function withLineBelow(slot: Slot, line: Bubble, options: LayoutOptions): Slot | undefined {
+  const { buttons } = line
+  const bubble = { ...bubbleOf(`${slot.bubble.source}\n\n${line.source}`, slot.card, options), buttons }
+  const { maxLength, buttons: allowed } = options.limits
+  const most = buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)
+  if (bubble.length > most || (!hasFooter(slot, options) && isTooOldForStatus(slot, options))) return undefined
+  return { ...slot, bubble, whole: hashOf(`${bubble.text}\n${JSON.stringify(controlsOf(bubble))}`) }
+}
+
+/** Whether the posted message shows a line below its text. */
+export function hasFooter({ key }: Pick<Slot, 'key'>, { ledger }: Pick<LayoutOptions, 'ledger'>): boolean {
+  const content = entryAt(ledger, key)?.content
+  return content?.type === 'known' && content.whole !== content.body
+}
+
 /** Whether the message may be too old to remove a status from it again. False before it is posted. */
 function isTooOldForStatus({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
   const posted = entryAt(ledger, key)

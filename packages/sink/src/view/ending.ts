@@ -16,8 +16,8 @@ export function endingCards(reply: Reply, options: ViewOptions): readonly Card[]
   const ending = endingCard(reply, options)
   const context = contextCard(reply, options)
   const done = ending ? undefined : doneCard(reply, options)
-  // The message at the end says it, also if that waits until the whole answer is in the chat.
-  const changes = done || (!ending && options.shown.isIncomplete) ? undefined : changesCard(reply, options)
+  // The message at the end says it, unless the line is there already.
+  const changes = done && !options.shown.posted.has(changesKey) ? undefined : changesCard(reply, options)
   return [ending, changes, context, done].filter((card) => card !== undefined)
 }
 
@@ -106,7 +106,7 @@ function doneCard(reply: Reply, options: ViewOptions): Card | undefined {
   if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
   if (shown.isIncomplete && !shown.posted.has(doneKey)) return undefined
   if (!shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt) return undefined
-  const changes = changesText(reply, options)
+  const changes = shown.posted.has(changesKey) ? '' : changesText(reply, options)
   const text = texts.done(texts.elapsed(settledAt - startedAt), { changes, cost: totalUsage(reply).cost })
   const buttons = changes === '' ? [] : diffButtons(options)
   return { type: 'ending', key: doneKey, source: literal(text), isFailure: false, buttons }

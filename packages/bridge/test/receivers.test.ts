@@ -436,6 +436,30 @@ describe('a press at a member that does not own the chat', () => {
     expect(all.done).toEqual([])
   })
 
+  // A database that comes back after a moment makes the first look slow, and everything after it fast.
+  test.each([
+    ['is not carried out', 1600, 0, [[], [texts.notTaken]]],
+    ['is carried out', 1000, 0, [['owner pressed b/run/1'], ['Done: b/run/1']]],
+    ['is not carried out', 1000, 1700, [[], [texts.notTaken]]],
+  ])('%s if the first look takes %i ms and its owner is ready after %i ms', async (_, lookMs, restoreMs, expected) => {
+    let looks = 0
+    const { one } = await joinReceivers({
+      storeOf: (store) => ({
+        ...store,
+        read: async (...given) => {
+          if (looks++ === 0) await new Promise<void>((resolve) => all.clock.after(lookMs, resolve))
+          return await store.read(...given)
+        },
+      }),
+    })
+    await joinOwner({ restoreMs })
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    await all.pass(4000)
+    expect([all.done, all.told]).toEqual(expected)
+  })
+
   test('that an owner finds when its time is over is not carried out, though it read it before', async () => {
     const { one } = await joinReceivers()
     let goOn = (): void => {}

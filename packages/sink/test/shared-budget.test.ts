@@ -180,6 +180,18 @@ describe('the demand', () => {
     expect(budget.demand()).toBe(0)
   })
 
+  test('of a process that began a moment ago is what it made since', async () => {
+    const { clock, budget, spend } = setUp()
+    spend(3)
+    expect(budget.demand()).toBe(3)
+    await clock.advance(1000)
+    spend(5)
+    await clock.advance(1000)
+    expect(budget.demand()).toBe(4)
+    await clock.advance(2000)
+    expect(budget.demand()).toBe(2)
+  })
+
   test('does not count calls that wait for their chat or a pause', () => {
     const { budget, of } = setUp(limitsWith(10, { perChat: { calls: 1, perMs: 60_000 } }))
     of('chat').startCall()?.()

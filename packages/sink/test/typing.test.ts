@@ -123,6 +123,29 @@ describe('typing', () => {
     expect(sentAt).toEqual([0, 100, 200, 2000, 4000, 6000, 8000])
   })
 
+  test('is sent every 2 s at most by processes that share the client, so that one that takes a chat over meets no limit', async () => {
+    const clock = createHandClock(beginning)
+    const { limits } = createFake({ clock }).port
+    const paceOf = () => {
+      const pacer = createPacer({ clock })
+      const { calls } = pacer.sharedBudgets({ ...limits, perClient: { calls: 20, perMs: 1000 } })
+      calls?.setShare(10)
+      return pacer.chat({ id: 'chat' }, limits)
+    }
+    const paces = [paceOf(), paceOf()]
+    const sentAt: number[] = []
+    for (let tick = 0; tick < 100; tick++) {
+      // The second process knows nothing of what the first one sent.
+      const pace = paces[tick < 41 ? 0 : 1]
+      if (pace && pace.typingReadyAt() <= clock.now()) {
+        sentAt.push(clock.now() - beginning)
+        pace.startTyping()()
+      }
+      await clock.advance(100, rest)
+    }
+    expect(sentAt).toEqual([0, 2000, 4000, 4100, 6100, 8100])
+  })
+
   test('is renewed right after each message, once for all replies of the chat', async () => {
     const clock = createHandClock(beginning)
     const pacer = createPacer({ clock })

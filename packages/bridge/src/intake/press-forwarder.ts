@@ -21,13 +21,14 @@ import type { InboundPress } from './intake.ts'
 /** Forwards presses to the owners of their chats. */
 export interface PressForwarder {
   /**
-   * Stores a press for the owner of its chat, and resolves with what the owner answered within 2 s. Never rejects.
+   * Stores a press for the owner of its chat, and resolves with what the owner answered within 2 s of `receivedAt`, in monotonic
+   * ms. Never rejects.
    *
    * - `not-taken`: it is surely not carried out.
    * - `taken`: the owner carries it out, and did not answer in time. Or another member forwards the same press.
    * - `unknown`: the state can't be used.
    */
-  forward(place: ChatPlace, inbound: InboundPress, id: string): Promise<ForwardedResult>
+  forward(place: ChatPlace, inbound: InboundPress, id: string, receivedAt: number): Promise<ForwardedResult>
   /** Call it when an answer may have been stored. */
   look(): void
 }
@@ -70,15 +71,20 @@ export function createPressForwarder({
   }
 
   /** Stores the press, and then waits for its answer until it can't be claimed any more. */
-  async function forward(...[place, inbound, id]: Parameters<PressForwarder['forward']>): Promise<ForwardedResult> {
+  async function forward(
+    ...[place, inbound, id, receivedAt]: Parameters<PressForwarder['forward']>
+  ): Promise<ForwardedResult> {
     const canOpen = inbound.type === 'press' && inbound.open !== undefined
     const { channel } = place
     const press = { id, member, channel, inbound: storedPress(inbound), ...(canOpen && { canOpen: true as const }) }
+    // The member may have waited for its lease before this, and for what it had to read.
+    const leftMs = receivedAt + claimableMs - clock.monotonic()
+    if (leftMs <= 0) return { type: 'not-taken' }
     try {
-      const announced = await withinTime(announceMs, announce(press))
+      const announced = await withinTime(announceMs, announce(press, leftMs))
       if (announced === 'conflict') return { type: 'taken' }
       if (announced === undefined) return { type: 'not-taken' }
-      const answer = await withinTime(claimableMs, storeAndWait(shardOf(place), press))
+      const answer = await withinTime(leftMs, storeAndWait(shardOf(place), press, leftMs))
       return answer ? resultOf(answer) : await withdraw(press)
     } catch (error) {
       onError(toError(error))
@@ -87,18 +93,18 @@ export function createPressForwarder({
   }
 
   /**
-   * Starts the time in which the press can be claimed. It is stored before the press: a commit that the network holds up may be
+   * Starts the time of `forMs` in which the press can be claimed. It is stored before the press: a commit that the network holds up may be
    * made much later, and the press must not be carried out then. Resolves with `conflict` if another member forwards it.
    */
-  async function announce(press: ForwardedPress): Promise<'done' | 'conflict'> {
-    const due = { type: 'put-if-absent', key: dueKey(press), value: member, expiresInMs: claimableMs } as const
+  async function announce(press: ForwardedPress, forMs: number): Promise<'done' | 'conflict'> {
+    const due = { type: 'put-if-absent', key: dueKey(press), value: member, expiresInMs: forMs } as const
     return (await state.commitWithoutLease([due], { survives: 'process' })) ? 'done' : 'conflict'
   }
 
-  /** Stores the press, and resolves with its last answer. Never resolves without one. */
-  async function storeAndWait(shard: string, press: ForwardedPress): Promise<PressAnswer> {
+  /** Stores the press, and resolves with its last answer if that comes within `forMs`. Never resolves without one. */
+  async function storeAndWait(shard: string, press: ForwardedPress, forMs: number): Promise<PressAnswer> {
     const value = JSON.stringify(press)
-    const row = { type: 'put', key: pressKey(press), value, expiresInMs: claimableMs } as const
+    const row = { type: 'put', key: pressKey(press), value, expiresInMs: forMs } as const
     await stateOf(shard).commitWithoutLease([row], { survives: 'process', hint: `press/${shard}` })
     return await new Promise((resolve, reject) => {
       let stopTimer = (): void => {}
@@ -119,7 +125,7 @@ export function createPressForwarder({
       }
       looks.add(lookOnce)
       lookAgain()
-      clock.after(claimableMs, stop)
+      clock.after(forMs, stop)
     })
   }
 

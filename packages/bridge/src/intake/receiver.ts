@@ -198,6 +198,7 @@ export function createReceiver(options: {
   ): Promise<void> {
     const deliversOnce = connections.get(channel)?.deliversOnce
     const until = clock.now() + holdMs
+    const receivedAt = clock.monotonic()
     // The platform may redeliver it, to this process or to another one.
     if (!isHeld()) await (deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(() => {})
     if (!isHeld()) throw new NotTakenError()
@@ -205,7 +206,7 @@ export function createReceiver(options: {
     ownerOf({ channel, chat: inbound.chat })?.noteActive({ channel, chat: inbound.chat })
     options.activity.note(channel, inbound.actor)
     try {
-      if (inbound.type !== 'text') await receivePress(channel, inbound, id)
+      if (inbound.type !== 'text') await receivePress(channel, inbound, id, receivedAt)
       else if (deliversOnce) await receiveText(channel, inbound)
       else await receiveTextUntil(channel, inbound, until, receipt)
     } catch (error) {
@@ -357,7 +358,7 @@ export function createReceiver(options: {
    * Has the owner of the chat carry out a press or the platform's Stop button at once. Answers strangers with a refusal. A restart
    * loses a press.
    */
-  async function receivePress(channel: string, received: InboundPress, id: string): Promise<void> {
+  async function receivePress(channel: string, received: InboundPress, id: string, receivedAt: number): Promise<void> {
     const inbound = await withThread(channel, received)
     const place = { channel, chat: inbound.chat }
     await learnMove(place)
@@ -369,7 +370,7 @@ export function createReceiver(options: {
         : await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
     const owner = ownerOf(place)
     if (owner) return await owner.press(channel, inbound, id)
-    const result = await forwarder.forward(place, inbound, id)
+    const result = await forwarder.forward(place, inbound, id, receivedAt)
     if (inbound.type === 'stop') return
     switch (result.type) {
       case 'answered':

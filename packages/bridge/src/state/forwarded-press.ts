@@ -30,8 +30,8 @@ export type PressAnswer =
   | { readonly type: 'open'; readonly form: Form }
 
 /**
- * How long after a member stored a press it can be claimed, in ms, by the store's clock. With `announceMs`, it is 2 s after the
- * press: Discord shows a failure after 3 s.
+ * How long after a member received a press it can be claimed, in ms, without the time that storing the start of it takes. With
+ * `announceMs`, it is 2 s after the press: Discord shows a failure after 3 s.
  */
 export const claimableMs = 1500
 /** How long storing the start of that time may take, in ms. A press that needs longer is not forwarded. */

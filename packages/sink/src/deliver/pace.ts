@@ -82,7 +82,8 @@ export interface ChatPace {
   pausedUntil(): number
   /**
    * Returns when a typing notice may be sent, in ms since the epoch: after the platform's pause, while fewer than `mostNotices`
-   * count in this place and, if `Limits.countsTyping`, within the client's budget. It has the priority of a status.
+   * count in this place and, if `Limits.countsTyping`, within the client's budget. It has the priority of a status. While this
+   * process has a part of a `SharedBudget`, only one notice may count: another process may just have sent those before.
    */
   typingReadyAt(): number
   /**
@@ -261,7 +262,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       typingReadyAt: () => {
         const { perClient } = limits
         const countUntil = callsHere().noticesCountUntil.get(place.thread) ?? 0
-        const readyAt = Math.max(pausedUntil(), countUntil - (mostNotices - 1) * noticeMs)
+        const most = isDivided(client) ? 1 : mostNotices
+        const readyAt = Math.max(pausedUntil(), countUntil - (most - 1) * noticeMs)
         if (!limits.countsTyping || !perClient) return readyAt
         const request = { by, priority: 'status', kind: 'post', count: 1 } as const
         const counted = { calls: client, budget: perClient }
@@ -386,14 +388,13 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   }
 
   /** Returns when to look whether the budget is free. That is sooner while this process may get a larger share of it. */
-  function lookAt({
-    counted: {
-      calls: { share },
-    },
-    at,
-  }: FreeBudget): number {
-    const isPart = share !== undefined && share.steps()[0].calls < share.total
-    return isPart ? Math.min(at, clock.now() + lookAgainMs) : at
+  function lookAt({ counted: { calls }, at }: FreeBudget): number {
+    return isDivided(calls) ? Math.min(at, clock.now() + lookAgainMs) : at
+  }
+
+  /** Whether this process has only a part of the budget. */
+  function isDivided({ share }: Calls): boolean {
+    return share !== undefined && share.steps()[0].calls < share.total
   }
 
   /**

@@ -12,8 +12,8 @@ export interface SharedBudget {
   /** In ms. */
   readonly windowMs: number
   /**
-   * Returns how many calls per `windowMs` this process wants: those that it made lately, averaged over at least 10 s, and
-   * those that this budget delays. Divide `total` by it.
+   * Returns how many calls per `windowMs` this process wants: those that it made lately, averaged over at least 10 s or since
+   * it began, and those that this budget delays. Divide `total` by it.
    */
   demand(): number
   /** Returns how many calls of this process count now: those of the last `windowMs`, and those in flight. */
@@ -77,6 +77,7 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
   /** When each caller was last delayed. It looks again in time, so older entries have given up. */
   const waitingSince = new Map<object, number>()
   const listeners = new Set<(forMs: number) => void>()
+  const beganAt = clock.now()
   return {
     total,
     windowMs,
@@ -103,7 +104,9 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
     const now = clock.now()
     for (const [by, at] of waitingSince) if (at < now - windowMs - lookAgainMs) waitingSince.delete(by)
     const made = madeAt.filter((at) => at > now - demandMs).length
-    return Math.ceil((made * windowMs) / demandMs) + waitingSince.size
+    // A process that began a moment ago has made few calls, however many it needs. Its clock may have been set back since.
+    const overMs = Math.min(demandMs, Math.max(windowMs, now - beganAt))
+    return Math.ceil((made * windowMs) / overMs) + waitingSince.size
   }
 
   /** Lowers all steps to the share. If it is larger than the first, its step begins when one at least as large would have. */

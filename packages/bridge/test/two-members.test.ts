@@ -324,6 +324,20 @@ test('two bridges share the shards, and each message is answered once, by the ow
   expect([first.shards(), second.shards()]).toEqual([32, 32])
 })
 
+test('an album whose messages arrive at both bridges is one prompt, in its order', async () => {
+  const [first, second] = await startTwo()
+  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
+  const file = { kind: 'document', name: 'a.txt', mime: 'text/plain', bytes: new TextEncoder().encode('A') } as const
+  receiver = first
+  telegram.say(chat, 'one', { file, albumId: 'album' })
+  await passes('the first message is taken', () => written.some((row) => /one\\"/.test(row)))
+  receiver = second
+  telegram.say(chat, 'two', { file, albumId: 'album' })
+  await passes('it is answered', () => said(chat).length > 0)
+  expect(said(chat)).toEqual(['You said: one\ntwo.'])
+  expect(agent.heard).toEqual(['one\ntwo'])
+})
+
 test('a bridge that stops hands its shards over, and the other one goes on with its run in the same message', async () => {
   const [first, second] = await startTwo()
   const run = await beginRun(first)

@@ -26,9 +26,12 @@ export interface SendingAgent {
   readonly hidesCaption?: boolean
   /** The mode that asks before it acts. Default: the agent's own. */
   readonly mode?: string | undefined
-  /** Lets it send a picture with a caption, a table without one, and a file that is refused. */
-  play(): Promise<Played>
+  /** Default: lets it send a picture with a caption, a table without one, and a file that is refused. */
+  play(prompt?: PromptAgent): Promise<Played>
 }
+
+/** Prompts an agent in this folder and mode. Resolves with its last reply, and closes its source. */
+export type PromptAgent = (source: Source, directory: string, mode: string | undefined) => Promise<Reply>
 
 export interface Played {
   readonly reply: Reply
@@ -54,10 +57,11 @@ const scriptsFor = (tool: string): Scripts => ({
       [sayText('It is sent.')],
     ],
   },
+  look: { steps: [[sayText('I see it.')]] },
 })
 
 /** Prompts the agent, and allows its calls. */
-async function prompted(source: Source, directory: string, mode: string | undefined): Promise<Reply> {
+const letSend: PromptAgent = async (source, directory, mode) => {
   for (const name of names) writeFileSync(join(directory, name), content)
   const client = connectSource(source)
   const reply = await client.prompt(
@@ -88,7 +92,7 @@ interface Started {
 }
 
 /** Plays an agent that runs as a program. */
-async function playProgram(options: ProgramOptions): Promise<Played> {
+async function playProgram(options: ProgramOptions, prompt: PromptAgent = letSend): Promise<Played> {
   const { program, version, needsNode, tool, mode, files, open } = options
   const binary = await agentBinary(program, version)
   const command = needsNode ? await agentBinary('node') : binary
@@ -97,7 +101,7 @@ async function playProgram(options: ProgramOptions): Promise<Played> {
     const { home, directory, model } = stage
     const { program: recorder, log } = recorderOf({ name: 'agent', command, folder: home })
     const source = open({ command: recorder, args: needsNode ? [binary] : [], path: withProgram(home) }, stage)
-    const reply = await prompted(source, directory, mode)
+    const reply = await prompt(source, directory, mode)
     const [installed = ''] = binary.split('/node_modules/')
     const text = cleaned(readFileSync(log, 'utf8').replaceAll(installed, '/agent'), {
       directory,
@@ -131,32 +135,38 @@ const acpServers: AcpOptions['mcpServers'] = JSON.parse(`{ ${readmeLine('ACP')} 
 
 const claudeAgent = (version: string): SendingAgent => ({
   recording: `claude/${version}`,
-  play: async () =>
-    await playProgram({
-      program: 'claude',
-      version,
-      tool: 'mcp__reply__send_file',
-      open: ({ command, path }, stage) => {
-        writeFileSync(join(stage.directory, '.mcp.json'), `{ ${readmeLine('Claude Code')} }`)
-        return claude({ command, cwd: stage.directory, env: { ...claudeEnv(stage), ...path } })
+  play: async (prompt) =>
+    await playProgram(
+      {
+        program: 'claude',
+        version,
+        tool: 'mcp__reply__send_file',
+        open: ({ command, path }, stage) => {
+          writeFileSync(join(stage.directory, '.mcp.json'), `{ ${readmeLine('Claude Code')} }`)
+          return claude({ command, cwd: stage.directory, env: { ...claudeEnv(stage), ...path } })
+        },
       },
-    }),
+      prompt,
+    ),
 })
 
 const codexAgent = (version: string): SendingAgent => ({
   recording: `codex/${version}`,
-  play: async () =>
-    await playProgram({
-      program: 'codex',
-      version,
-      tool: 'mcp__reply.send_file',
-      files: (model) =>
-        Object.fromEntries(
-          Object.entries(codexFiles(model)).map(([name, own]) => [name, `${readmeLine('Codex')}\n${own}`]),
-        ),
-      open: ({ command, path }, stage) =>
-        codex({ command, cwd: stage.directory, env: { ...codexEnv(stage), ...path } }),
-    }),
+  play: async (prompt) =>
+    await playProgram(
+      {
+        program: 'codex',
+        version,
+        tool: 'mcp__reply.send_file',
+        files: (model) =>
+          Object.fromEntries(
+            Object.entries(codexFiles(model)).map(([name, own]) => [name, `${readmeLine('Codex')}\n${own}`]),
+          ),
+        open: ({ command, path }, stage) =>
+          codex({ command, cwd: stage.directory, env: { ...codexEnv(stage), ...path } }),
+      },
+      prompt,
+    ),
 })
 
 /** An agent that speaks ACP. */
@@ -168,19 +178,22 @@ const acpAgent = (
   recording: `acp/${recording}${options.protocol === 2 ? '-v2' : ''}`,
   protocol: options.protocol,
   mode: options.mode,
-  play: async () =>
-    await playProgram({
-      ...options,
-      open: ({ command, args, path }, stage) =>
-        acpSource({
-          command,
-          args: [...args, ...(options.args ?? [])],
-          cwd: stage.directory,
-          protocol: options.protocol,
-          env: { ...env(stage), ...path },
-          mcpServers: acpServers,
-        }),
-    }),
+  play: async (prompt) =>
+    await playProgram(
+      {
+        ...options,
+        open: ({ command, args, path }, stage) =>
+          acpSource({
+            command,
+            args: [...args, ...(options.args ?? [])],
+            cwd: stage.directory,
+            protocol: options.protocol,
+            env: { ...env(stage), ...path },
+            mcpServers: acpServers,
+          }),
+      },
+      prompt,
+    ),
 })
 
 const claudeAcp = (version: string, protocol?: 2): SendingAgent =>
@@ -214,19 +227,39 @@ const codexAcp = (version: string, protocol?: 2): SendingAgent =>
     codexEnv,
   )
 
+/** Settings of OpenCode whose model takes pictures. */
+const seeing = (baseURL: string) => ({
+  provider: {
+    fake: {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'Fake',
+      options: { baseURL, apiKey: 'x' },
+      models: {
+        m1: {
+          name: 'M1',
+          limit: { context: 200_000, output: 8000 },
+          tool_call: true,
+          attachment: true,
+          modalities: { input: ['text', 'image'], output: ['text'] },
+        },
+      },
+    },
+  },
+})
+
 /** OpenCode 1, which has its attachments in its own result's metadata. */
 const openCodeAcp: SendingAgent = {
   recording: 'acp/opencode-1.18.33',
-  play: async () => {
+  play: async (prompt = letSend) => {
     const model = await startModel({ scripts: scriptsFor('reply_send_file') })
-    const opencode = await prepareOpencode({ model })
+    const opencode = await prepareOpencode({ model, config: { extra: seeing(model.url) } })
     const folder = mkdtempSync(join(tmpdir(), 'reply-tools-'))
     const { directory, root } = opencode
     const { program, log } = recorderOf({ name: 'agent', command: opencode.command, folder })
     const env = { ...opencode.env, ...withProgram(folder) }
     try {
       const source = acpSource({ command: program, args: ['acp'], cwd: directory, env, mcpServers: acpServers })
-      const reply = await prompted(source, directory, undefined)
+      const reply = await prompt(source, directory, undefined)
       const place = { directory, home: `${root}/home`, root, modelURL: model.url }
       const lines = cleaned(readFileSync(log, 'utf8'), place).trim().split('\n')
       return { reply, urls: urlsIn(directory), sent: JSON.stringify(model.requests), lines }

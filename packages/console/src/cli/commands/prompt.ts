@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { basename, extname } from 'node:path'
+import { basename } from 'node:path'
 import type { PromptFile, Reply } from '@reply/core'
+import { fileTypeOf } from '@reply/core/source'
 import type { Input } from '../../terminal/keyboard.ts'
 import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
@@ -70,18 +71,9 @@ async function readStdin(stdin: Input): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.gif': 'image/gif',
-  '.jpeg': 'image/jpeg',
-  '.jpg': 'image/jpeg',
-  '.pdf': 'application/pdf',
-  '.png': 'image/png',
-  '.webp': 'image/webp',
-}
-
 /**
- * Returns a local file with its content, because the server may run on another machine. Its type is that of its extension, or
- * else text, or bytes if it contains a zero. Throws `usage` if it can't be read.
+ * Returns a local file with its content, because the server may run on another machine. Its content tells its type. One of another
+ * kind counts as bytes. Throws `usage` if it can't be read.
  */
 async function attachment(path: string): Promise<PromptFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {
@@ -89,6 +81,6 @@ async function attachment(path: string): Promise<PromptFile> {
       cause,
     })
   })
-  const mime = TYPES[extname(path).toLowerCase()] ?? (bytes.includes(0) ? 'application/octet-stream' : 'text/plain')
+  const { mime } = fileTypeOf(bytes, 'application/octet-stream')
   return { url: `data:${mime};base64,${bytes.toString('base64')}`, mime, filename: basename(path) }
 }

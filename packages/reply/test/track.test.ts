@@ -75,6 +75,19 @@ describe('opening', () => {
     })
   })
 
+  test.each(['idle', 'busy'] as const)('a read (%s) that is older than a run adds nothing to it', (status) => {
+    const heads = [
+      user('u1', { createdAt: 1 }),
+      ended('m1', { parentID: 'u1', createdAt: 2, completedAt: 3 }),
+      user('u2', { createdAt: 4 }),
+      ended('m2', { parentID: 'u2', createdAt: 5, completedAt: 6 }),
+    ]
+    const messages = heads.map(({ message: head }) => ({ head, parts: [] }))
+    const opened = [user('u3', { createdAt: 7 }), busy(), message('m3', { parentID: 'u3', createdAt: 8 })]
+    const { replies } = run([session(), ...turn(1), ...opened, snapshot({ status, messages, gap: true })])
+    expect(replies.at(-1)).toMatchObject({ promptIDs: ['u3'], messages: [{ id: 'm3' }] })
+  })
+
   test('each run is a reply of its own', () => {
     const { replies } = run([session(), ...turn(1), ...turn(2)])
     expect(replies.map(({ promptIDs }) => promptIDs)).toEqual([['u1'], ['u2']])

@@ -92,20 +92,31 @@ function isMissedChild({ run, createdAt = -1 }: Cell, rootReply: Reply | undefin
 /**
  * Index of the current run's first message. It may equal the length if that message is not read yet. If none of its
  * messages is known, the run begins after those of other runs, at the first missed run or else at the last one.
- * Undefined if the read has no message of the run.
+ * Undefined if the read has no message of the run, or is older than the open run of a root.
  */
 export function currentRunStart(
-  { cell, isOpen }: SessionState,
+  { cell, isRoot, isOpen }: SessionState,
   read: SnapshotEvent,
   isRunning: boolean,
 ): number | undefined {
   const known = knownRunStart(cell, read)
   if (known !== undefined) return known
+  if (isRoot && isOpen && isOlderThanRun(cell, read)) return undefined
   if (!isRunning && !isOpen && !hasMissedPrompt(cell, read)) return undefined
   const lastOfOthers = read.messages.findLastIndex(
     ({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run,
   )
   return Math.max(missedRunStart(cell, read) ?? lastRunStart(read.messages), lastOfOthers + 1)
+}
+
+/**
+ * Whether all messages of the read are older than the first step of the run, whose prompt is known. They belong to
+ * earlier runs, which other clients may have begun. False without a step or without times.
+ */
+function isOlderThanRun(cell: Cell, { messages }: SnapshotEvent): boolean {
+  const begunAt = cell.reply?.messages[0]?.createdAt
+  if (begunAt === undefined || beginsWithAnswer(cell)) return false
+  return messages.every(({ head }) => head.createdAt !== undefined && head.createdAt < begunAt)
 }
 
 /**

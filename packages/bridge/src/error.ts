@@ -31,7 +31,7 @@ export function isTakenOver(error: unknown): boolean {
 
 /**
  * Whether an error, or one that caused it, says that this process ended its work meanwhile: the work was aborted or taken over, or
- * the store or a client is closed. Not for a ledger that could not be written, after which messages may be posted again.
+ * the store or a client is closed. Not for a failing store, also if the process ended its work because of that.
  */
 export function isOfEnd(error: unknown): boolean {
   const type = errorTypeOf(error)

@@ -62,22 +62,27 @@ async function dropNote(
   return { text: texts.canceled }
 }
 
-/** Whether the last run of a session here was put aside and is the person's own. Its agent may be at work if it could not be stopped. */
+/**
+ * Whether the last run of a session here was put aside and is the person's own. Its agent may be at work if it could not be
+ * stopped. Not a run that was started elsewhere: that goes on there.
+ */
 async function isLeft(
   { registry, people }: CommandServices,
   { place, actor }: StopRequest,
   sessionID: string,
 ): Promise<boolean> {
   const last = (await registry.listRecent(place)).find((one) => one.sessionID === sessionID)
-  return last?.reason === texts.poisonReason && people.isSamePerson(last.prompt, { channel: place.channel, actor })
+  if (last?.reason !== texts.poisonReason || last.followed) return false
+  return people.isSamePerson(last.prompt, { channel: place.channel, actor })
 }
 
 /**
  * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
  * one of them if there is nothing else to stop. If the place has no run, stops those that were started elsewhere and whose asks it
- * shows. Without these, removes a prompt whose voice note is being transcribed, or aborts its session: an
- * admin for a run that was started elsewhere, its author for one that was put aside. A request that was tried before a restart only stops runs that were canceled, or that started before it was
- * received. If a run can't be stopped, the error goes to `onError` and into the reply.
+ * shows. Without these, removes a prompt whose voice note is being transcribed. Otherwise aborts the session: for an admin, because
+ * a run may have been started elsewhere, and for the author of a run that was put aside. A request that was tried before a
+ * restart only stops runs that were canceled, or that started before it was received. If a run can't be stopped, the error goes
+ * to `onError` and into the reply.
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
   const { place, person, actor, messageRef, command = '/stop' } = request
@@ -112,6 +117,8 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
       return { text: texts.nothingRuns }
     const reply = await client.reply(route.sessionID)
     if (!reply || reply.phase === 'settled') return { text: texts.nothingRuns }
+    // The next prompt of the chat may have begun meanwhile. It is not the run that is to be stopped.
+    if (runs.active(place).length > 0) return { text: texts.nothingRuns }
     await client.abort(route.sessionID)
     return { text: texts.canceled }
   } catch (error) {

@@ -577,8 +577,9 @@ export function createRunner(services: BridgeServices): Runner {
     } catch (error) {
       if (isStopped || isTakenOver(error)) return
       onError(toError(error))
+      // Not awaited: the chat's next prompt must not wait for a platform that can't be reached.
       if (channels.has(prompt.channel))
-        await channels.tryPost(prompt, {
+        void channels.tryPost(prompt, {
           text: texts.notStopped(plain(chatMessageOf(error))),
           replyTo: prompt.messageRef,
         })

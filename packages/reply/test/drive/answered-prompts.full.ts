@@ -69,17 +69,21 @@ describe.each([['1.1.65'], ['1.18.34']])('on %s, each answer names a prompt of i
     await posted
     const seen = (): readonly Frame[] => frames.slice(before).filter((frame) => isOf(frame, sessionID))
     await expect.poll(async () => await isIdle(sessionID)).toBe(true)
-    // 1.1.65 sometimes runs nothing for prompts that it gets right at the end of a run, until the next one.
-    await prompt(sessionID, 'last')
-    await expect.poll(() => told(seen()).answers.at(-1)?.text, { timeout: 20_000 }).toBe(answerTo('last'))
+    // Prompts may join a run that is still to begin, and 1.1.65 then answers only one of them. So this is repeated.
+    const isLastAnswered = async (): Promise<boolean> => {
+      if (told(seen()).answers.at(-1)?.text === answerTo('last')) return true
+      if (await isIdle(sessionID)) await prompt(sessionID, 'last')
+      return false
+    }
+    await expect.poll(isLastAnswered, { interval: 1000, timeout: 60_000 }).toBe(true)
     const { prompts, answers } = told(seen())
     const named = answers.map(({ parentID = '', text }) => [prompts.get(parentID), text])
     expect(named[0]).toEqual(['first', answerTo('first')])
-    expect(named.at(-1)).toEqual(['last', answerTo('last')])
-    // Prompts that join one run are answered together. 1.1.65 sometimes names the other one.
-    for (const [name, text] of named.slice(1, -1)) {
-      expect(['mine', 'theirs']).toContain(name)
-      expect(['mine', 'theirs'].map(answerTo)).toContain(text)
+    // Prompts that join one run are answered together. 1.1.65 sometimes names another one of them.
+    const later = ['mine', 'theirs', 'last']
+    for (const [name, text] of named.slice(1)) {
+      expect(later).toContain(name)
+      expect(later.map(answerTo)).toContain(text)
     }
   })
 

@@ -6,6 +6,8 @@ export interface ShownFinal {
   readonly isShown: boolean
   /** How many messages showed it at any time, beyond the first. */
   readonly copies: number
+  /** How many messages show it now, beyond the first. */
+  readonly copiesNow: number
   /** How many messages showed it, and show an older text now. */
   readonly overwritten: number
   /** How many messages showed an older text between it and now. */
@@ -46,8 +48,10 @@ export function createShownFinals(
         shown.map((one) => one.includes(ending)),
       )
       const final = ofMessages.filter((one) => one.includes(true)).map((one) => one.slice(one.indexOf(true)))
+      const showing = now(chat).filter((one) => one.includes(ending)).length
       return {
-        isShown: now(chat).some((one) => one.includes(ending)),
+        isShown: showing > 0,
+        copiesNow: Math.max(0, showing - 1),
         copies: Math.max(0, final.length - 1),
         overwritten: final.filter((one) => one.at(-1) === false).length,
         reverted: final.filter((one) => one.includes(false)).length,

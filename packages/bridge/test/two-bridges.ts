@@ -53,7 +53,7 @@ export interface Plan {
 /** What a plan left on the screen, on the server and in the state. */
 export interface Played extends Plan {
   readonly finals: number
-  /** Messages that showed a final which another message shows, too. */
+  /** Messages that showed a final which another message shows, too. After a stop: that still do. */
   readonly doubled: number
   /** Posts whose result is not known, as the ledgers count them. */
   readonly doubtful: number
@@ -339,8 +339,12 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     )
     const named = (list: readonly { readonly name: string }[]): string => list.map(({ name }) => name).join()
     const missing = finals.filter(({ isShown }) => !isShown)
-    const copied = finals.filter(({ copies }) => copies > 0)
-    const copies = copied.reduce((sum, one) => sum + one.copies, 0)
+    // A call that waits in a stopped process arrives whenever that is woken. The other one then makes its own again, or
+    // deletes the message.
+    const isLateCall = fault.startsWith('stopped')
+    const copiesOf = (final: (typeof finals)[number]): number => (isLateCall ? final.copiesNow : final.copies)
+    const copied = finals.filter((final) => copiesOf(final) > 0)
+    const copies = copied.reduce((sum, final) => sum + copiesOf(final), 0)
     const overwritten = finals.filter((one) => one.overwritten > 0)
     const reverted = finals.filter((one) => one.reverted > 0)
     const prompts = await promptsOnServer()
@@ -354,9 +358,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     if (copies > doubtful)
       wrong.push(`${copies} finals are shown twice, of which ${doubtful} are counted: ${named(copied)}`)
     if (overwritten.length > 0) wrong.push(`overwritten by an older text: ${named(overwritten)}`)
-    // A call that waits in a stopped process arrives whenever that is woken. The other one then makes its own again.
-    if (reverted.length > 0 && !fault.startsWith('stopped'))
-      wrong.push(`showed an older text for a while: ${named(reverted)}`)
+    if (reverted.length > 0 && !isLateCall) wrong.push(`showed an older text for a while: ${named(reverted)}`)
     if (twice.length > 0) wrong.push(`prompted twice: ${twice.join()}`)
     if (atWork() > doubtful) wrong.push(`${atWork()} messages are at work for ever`)
     if (wrong.length > 0)

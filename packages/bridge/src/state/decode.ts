@@ -110,20 +110,18 @@ export function toUsedSession(text: string): UsedSession {
   return used.parse(JSON.parse(text))
 }
 
-const sessionChat = z.object({
-  channel: z.string(),
-  chat: z.object({
-    id: z.string(),
-    thread: z.string().optional(),
-    isThread: z.literal(true).optional(),
-    kind: z.enum(['private', 'shared']).optional(),
-  }),
+const chat = z.object({
+  id: z.string(),
+  thread: z.string().optional(),
+  isThread: z.literal(true).optional(),
+  kind: z.enum(['private', 'shared']).optional(),
 })
+
+const sessionChat = z.object({ channel: z.string(), chat })
 
 /** Parses the chat that works with a session. Throws if the text isn't one. */
 export function toSessionChat(text: string): ChatPlace {
-  const { channel, chat } = sessionChat.parse(JSON.parse(text))
-  return { channel, chat }
+  return sessionChat.parse(JSON.parse(text))
 }
 
 /** An answer that its chat may not show. Stored for 30 days, or until it is posted again. */
@@ -134,12 +132,7 @@ const delivery = z.readonly(
     id: z.string(),
     /** The channel's name in the config. */
     channel: z.string(),
-    chat: z.object({
-      id: z.string(),
-      thread: z.string().optional(),
-      isThread: z.literal(true).optional(),
-      kind: z.enum(['private', 'shared']).optional(),
-    }),
+    chat,
     /** The server's name in the config. */
     server: z.string(),
     /** Absent if it ended before it had a session. */

@@ -174,11 +174,9 @@ describe('a local program', () => {
   })
 
   test('that left a process outside of its group is not waited for, also if that holds its output', async () => {
-    const result = await scripted('setsid sleep 981 & echo $!; yes word | head -n 20000').transcribe(
-      note,
-      'audio/ogg',
-      never,
-    )
+    // Until it is `sleep`, it may still be in the group of the program.
+    const outside = 'setsid sleep 981 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; echo $!'
+    const result = await scripted(`${outside}; yes word | head -n 20000`).transcribe(note, 'audio/ogg', never)
     const [pid = '', ...words] = result.type === 'understood' ? result.text.split('\n') : []
     expect(commandLine(pid)).toBe('sleep 981')
     process.kill(Number(pid))

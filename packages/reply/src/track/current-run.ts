@@ -111,7 +111,8 @@ export function currentRunStart(
 
 /**
  * Whether all messages of the read are older than the first step of the run, whose prompt is known. They belong to
- * earlier runs, which other clients may have begun. False without a step or without times.
+ * earlier runs, which other clients may have begun: the read is older than the run, or the run was reverted since.
+ * False without a step or without times.
  */
 function isOlderThanRun(cell: Cell, { messages }: SnapshotEvent): boolean {
   const begunAt = cell.reply?.messages[0]?.createdAt

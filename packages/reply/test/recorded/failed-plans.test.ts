@@ -247,7 +247,9 @@ const mended: readonly Found[] = [
     ],
   },
   {
-    what: 'that a prompt was reverted, although a read is older than the next run',
+    // The gap contains the three `message.removed` of the newest run. The read after it only has the run before, which
+    // the client never heard. As that is older than the newest run, it isn't taken for its content.
+    what: 'that a run was reverted in a gap, from a read of the unknown run before it',
     recording: { version: '1.17.19', scenario: 'revert' },
     ahead: 1,
     attachAt: 70,

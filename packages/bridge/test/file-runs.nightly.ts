@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { firstSeed } from '../../../scripts/first-seed.ts'
+import { blows, type FileRuns, playFileRuns } from './file-runs.ts'
+
+const first = firstSeed('REPLY_FILE_RUNS_SEED')
+/** Stages of twenty runs, five on each platform. Two are played at a time: they mostly wait. */
+const stages = 10
+const lanes = 2
+
+test('in 200 runs with faults no file is lost, and each copy is counted', { timeout: 1_800_000 }, async () => {
+  const waiting = Array.from({ length: stages }, (_, index) => index)
+  const played: FileRuns[] = []
+  const playNext = async (): Promise<void> => {
+    for (let index = waiting.shift(); index !== undefined; index = waiting.shift())
+      played.push(await playFileRuns({ seed: first + index, blow: blows[index % blows.length] ?? 'none', chats: 5 }))
+  }
+  await Promise.all(Array.from({ length: lanes }, playNext))
+  console.table(played.map(({ wrong, chats: _, ...counts }) => ({ ...counts, wrong: wrong.length })))
+  expect(played.flatMap(({ wrong }) => wrong)).toEqual([])
+  expect(played.reduce((sum, { runs }) => sum + runs, 0)).toBe(200)
+  expect(played.reduce((sum, { unbegun }) => sum + unbegun, 0)).toBeLessThan(20)
+  expect(played.reduce((sum, { lost }) => sum + lost, 0)).toBe(0)
+})

@@ -1,0 +1,571 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type AnswerPiece, callTool, launchOpencode, type Script, sayText, startModel } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
+import { seededRandom } from '@reply/testing/internal'
+import { startSlack } from '@reply/testing/slack'
+import { startTelegram } from '@reply/testing/telegram'
+import { startWhatsApp } from '@reply/testing/whatsapp'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { doubtsIn } from './kills.ts'
+import { discordOn, type Platform, type PlatformName, slackOn, telegramOn, whatsappOn } from './platforms.ts'
+
+const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
+const sender = fileURLToPath(new URL('../../tools/bin/reply-tools.mjs', import.meta.url))
+const maker = fileURLToPath(new URL('./fixtures/maker-server.mjs', import.meta.url))
+
+/** A PNG of one pixel. What follows it is ignored, so each picture can have its own bytes. */
+const pixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+/** What happens to a request. `taken 5xx`: it fails, and what was asked for is done. */
+const faults = ['wait', '5xx', 'taken 5xx', 'cut before', 'cut after', 'slow'] as const
+type Fault = (typeof faults)[number]
+
+/** What happens in the middle of the answers of a stage to one of its processes. */
+export const blows = ['none', 'bridge killed', 'bridge stopped', 'server restarted', 'bridge killed twice'] as const
+export type Blow = (typeof blows)[number]
+
+/** What a stage plays. */
+export interface Plan {
+  readonly seed: number
+  readonly blow: Blow
+  /** How many chats each platform has. Each has a run, and all are at work together. */
+  readonly chats: number
+}
+
+/** What the chats of a stage showed, beside what the agent made. */
+export interface FileRuns extends Plan {
+  readonly runs: number
+  /** How many files the agent made that the chats should show. */
+  readonly files: number
+  /** Runs that a loaded server did not begin in time. Their chats say so. */
+  readonly unbegun: number
+  /** Requests that failed. */
+  readonly faults: number
+  /** Posts with files that the chats show more than once, counted from the second. */
+  readonly doubled: number
+  /** Posts whose result the bridge does not know, as its ledgers count them. */
+  readonly doubtful: number
+  /** Files that a chat does not show, and names. */
+  readonly named: number
+  /** Files that a chat neither shows nor names. */
+  readonly lost: number
+  /** What is wrong, in words. Empty if nothing is. */
+  readonly wrong: readonly string[]
+}
+
+/** Something that an answer should show: a text, a file, or the name of a file that is not there. */
+interface Piece {
+  readonly type: 'text' | 'file' | 'missing'
+  /** The text, or the name of the file, which its bytes contain. */
+  readonly name: string
+}
+
+/** A message as a person sees it. */
+interface Seen {
+  readonly text: string
+  readonly files: readonly Uint8Array[]
+}
+
+/** Which requests of a chat fail, and how. */
+interface Failure {
+  readonly fault: Fault
+  /** Only those with files, or all that people see. */
+  readonly only: 'files' | 'all'
+  /** The first one that fails, from 1. */
+  readonly nth: number
+  /** How many fail. */
+  readonly times: number
+}
+
+/** The failures that all platforms have. Undefined for those with an error of the platform's own. */
+function connectionFault(fault: Fault) {
+  if (fault === 'cut before') return { type: 'refuse' } as const
+  if (fault === 'cut after') return { type: 'accept-then-drop' } as const
+  return fault === 'slow' ? ({ type: 'delay', delayMs: 3000 } as const) : undefined
+}
+
+/** A chat with a person who is alone with the bot. */
+interface Chat {
+  readonly platform: PlatformName
+  /** How the platform calls it. */
+  readonly id: string
+  say(text: string): void
+  /** The bot's messages, oldest first. */
+  seen(): readonly Seen[]
+  /** Lets requests fail from now on. */
+  fail(failure: Failure): void
+}
+
+/** A fake platform with its chats. */
+interface Town {
+  readonly platform: Platform
+  readonly chats: readonly Chat[]
+  /** The people of its chats. */
+  readonly people: readonly string[]
+  /** Grows with each request that changes what people see. */
+  requests(): number
+  /** How many requests failed so far. */
+  failed(): number
+}
+
+interface Run {
+  readonly name: string
+  readonly chat: Chat
+  readonly script: Script
+  /** The files in the project that the agent sends. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+const indexesOf = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
+
+async function telegramTown(count: number): Promise<Town> {
+  const ids = indexesOf(count).map((index) => 1000 + index)
+  const chats = ids.map((id) => ({ id, type: 'private', title: 'Ann' }) as const)
+  const fake = await startTelegram({ token: '42:secret', chats })
+  return {
+    platform: telegramOn(fake),
+    people: ids.map(String),
+    requests: () => fake.calls.filter(({ method }) => /^(send(?!Chat)|edit|delete)/.test(method)).length,
+    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
+    chats: ids.map((id) => ({
+      platform: 'telegram',
+      id: String(id),
+      say: (text) => void fake.say(id, text),
+      seen: () =>
+        fake
+          .screen(id)
+          .filter(({ from, isDraft }) => from === 'bot' && !isDraft)
+          .map(({ text, photo, document }) => ({ text, files: [photo, document].flatMap((one) => one?.bytes ?? []) })),
+      fail: ({ fault, only, nth, times }) => {
+        const method = only === 'files' ? /^send(?:Photo|Document|MediaGroup)$/ : /^(?:send(?!Chat)|edit|delete)/
+        const own =
+          fault === 'wait'
+            ? ({ type: 'rate-limited', retryAfterS: 2 } as const)
+            : ({ type: 'status', code: 502, isTaken: fault === 'taken 5xx' } as const)
+        fake.inject({ chatId: id, method, nth, times, ...(connectionFault(fault) ?? own) })
+      },
+    })),
+  }
+}
+
+async function slackTown(count: number): Promise<Town> {
+  const fake = await startSlack()
+  return {
+    platform: slackOn(fake),
+    people: ['U1'],
+    requests: () => fake.calls.filter(({ method }) => /^(chat\.|files\.)/.test(method)).length,
+    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
+    chats: indexesOf(count).map((index) => {
+      const id = `D${index + 1}`
+      return {
+        platform: 'slack',
+        id,
+        say: (text) => void fake.say(id, text),
+        seen: () =>
+          fake
+            .screen(id)
+            .filter(({ from }) => from === 'bot')
+            .map(({ text, files }) => ({ text, files: files.map(({ bytes }) => bytes) })),
+        fail: ({ fault, only, nth, times }) => {
+          const to = only === 'files' ? { method: 'files.completeUploadExternal' } : { method: /^(?:chat|files)\./ }
+          const own =
+            fault === 'wait'
+              ? ({ type: 'rate-limited', retryAfterS: 2 } as const)
+              : ({ type: 'status', code: 502, isTaken: fault === 'taken 5xx' } as const)
+          // The other calls for files don't name a channel.
+          fake.inject({
+            ...(only === 'files' && { channel: id }),
+            ...to,
+            nth,
+            times,
+            ...(connectionFault(fault) ?? own),
+          })
+        },
+      }
+    }),
+  }
+}
+
+async function discordTown(count: number): Promise<Town> {
+  const fake = await startDiscord({ token: 'MTA.very-secret-token' })
+  return {
+    platform: discordOn(fake),
+    people: ['800000000000000001'],
+    requests: () => fake.calls.filter(({ name }) => /^(post|edit|remove)$/.test(name)).length,
+    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
+    chats: indexesOf(count).map((index) => {
+      const id = `10000000000000000${index + 1}`
+      return {
+        platform: 'discord',
+        id,
+        say: (text) => void fake.say(id, text, { mention: true }),
+        seen: () =>
+          fake
+            .screen(id)
+            .filter(({ from }) => from === 'bot')
+            .map(({ text, files }) => ({ text, files: files.map(({ bytes }) => bytes) })),
+        fail: ({ fault, only, nth, times }) => {
+          const own =
+            fault === 'wait'
+              ? ({ type: 'rate-limited', retryAfterS: 2 } as const)
+              : ({ type: 'status', status: 502, isTaken: fault === 'taken 5xx' } as const)
+          // A file is a post like a text.
+          const to = { channelId: id, ...(only === 'files' && { call: 'post' as const }) }
+          fake.inject({ ...to, nth, times, ...(connectionFault(fault) ?? own) })
+        },
+      }
+    }),
+  }
+}
+
+async function whatsappTown(count: number): Promise<Town> {
+  const fake = await startWhatsApp({ token: 'EAA-very-secret' })
+  const ids = indexesOf(count).map((index) => `1555000000${index + 1}`)
+  return {
+    platform: whatsappOn(fake),
+    people: ids,
+    requests: () => fake.calls.filter(({ kind }) => !/^(typing|number)$/.test(kind)).length,
+    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
+    chats: ids.map((id, index) => ({
+      platform: 'whatsapp',
+      id,
+      say: (text) => void fake.say(id, text),
+      seen: () =>
+        fake
+          .screen(id)
+          .filter(({ from }) => from === 'business')
+          .map(({ text, document }) => ({ text, files: document ? [document.bytes] : [] })),
+      fail: ({ fault, only, nth, times }) => {
+        const own =
+          fault === 'wait'
+            ? ({ type: 'rate-limited' } as const)
+            : ({ type: 'refused', status: 500, code: 2, isTaken: fault === 'taken 5xx' } as const)
+        // An upload names no person.
+        const to = only === 'files' ? { kind: index % 2 === 0 ? ('image' as const) : ('media' as const) } : { to: id }
+        fake.inject({ ...to, nth, times, ...(connectionFault(fault) ?? own) })
+      },
+    })),
+  }
+}
+
+/** Plans a run: texts, and files between them that the agent sends, draws or links to. */
+function planRun(name: string, chat: Chat, random: () => number): Run {
+  const files: Record<string, string> = {}
+  const steps: AnswerPiece[][] = []
+  let count = 0
+  const next = (ending: string): string => `${name}f${++count}x.${ending}`
+  const send = (ending: string): AnswerPiece => {
+    const path = next(ending)
+    files[path] = ending === 'png' ? 'picture' : 'text'
+    return callTool('reply_send_file', { path, ...(random() < 0.5 && { caption: `About ${path}` }) })
+  }
+  const makes: readonly (() => readonly AnswerPiece[][])[] = [
+    () => [[send('png')]],
+    () => [[send('csv')]],
+    () => [Array.from({ length: 2 + Math.floor(random() * 3) }, () => send('png'))],
+    () => [[send('txt'), send('csv')]],
+    () => [[callTool('maker_draw', { name: next('png') })]],
+    () => [[callTool('maker_link', { name: next('gone') })]],
+    () => {
+      const path = next('txt')
+      const made = callTool('bash', { command: `printf '%s' ${path} > ${path}`, description: 'Write it' })
+      return [[made], [callTool('reply_send_file', { path })]]
+    },
+  ]
+  // WhatsApp takes a message in six seconds.
+  const parts = 1 + Math.floor(random() * (chat.platform === 'whatsapp' ? 2 : 4))
+  for (let part = 0; part < parts; part++) {
+    const [first = [], ...rest] = makes[Math.floor(random() * makes.length)]?.() ?? []
+    const text = random() < 0.6 ? [sayText(`Text ${part} of ${name}. And a little more.`, 6)] : []
+    steps.push([...text, ...first], ...rest.map((one) => [...one]))
+  }
+  return { name, chat, files, script: { steps: [...steps, [sayText(endOf(name))]] } }
+}
+
+const endOf = (name: string): string => `The end of ${name}.`
+
+/** Returns the content of a file that the agent sends. Each has its own bytes. */
+function contentOf(name: string, kind: string): Uint8Array {
+  return kind === 'picture' ? Buffer.concat([pixel, Buffer.from(name)]) : Buffer.from(name)
+}
+
+/** A message as the server stores it. */
+interface Stored {
+  readonly info: { readonly role: string }
+  readonly parts: readonly {
+    readonly type: string
+    readonly text?: string
+    readonly tool?: string
+    readonly state?: { readonly status: string; readonly input?: { readonly path?: string; readonly name?: string } }
+  }[]
+}
+
+/**
+ * Lets an agent send files to chats of all platforms through a bridge that is a process of its own. Requests fail, and a process is
+ * killed, stopped or restarted meanwhile. Resolves with what the chats show in the end, beside what the server says that the agent
+ * made.
+ */
+export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRuns> {
+  const random = seededRandom(seed)
+  const towns = await Promise.all([telegramTown, slackTown, discordTown, whatsappTown].map((start) => start(chats)))
+  const runs = towns.flatMap((town) => town.chats).map((chat, index) => planRun(`r${seed}n${index}`, chat, random))
+  const model = await startModel({
+    scripts: Object.fromEntries(runs.map(({ name, script }) => [name, script])),
+    chunkDelayMs: 30,
+  })
+  const server = await launchOpencode({
+    model,
+    config: {
+      permission: { bash: 'allow' },
+      mcp: { reply: [process.execPath, sender], maker: [process.execPath, maker] },
+      extra: { snapshot: false },
+    },
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'reply-file-runs-'))
+  const path = join(folder, 'reply.json')
+  writeFileSync(
+    path,
+    JSON.stringify({
+      servers: { home: { url: server.url, directory: server.directory } },
+      channels: Object.fromEntries(towns.map(({ platform: { name, entry } }) => [name, entry])),
+      people: {
+        ann: {
+          ids: towns.flatMap(({ platform: { name }, people }) => people.map((id) => `${name}:${id}`)),
+          may: ['prompt', 'approve'],
+        },
+      },
+      router: { messagesPerMinute: 1000 },
+    }),
+  )
+  for (const { files } of runs)
+    for (const [name, kind] of Object.entries(files)) writeFileSync(join(server.directory, name), contentOf(name, kind))
+  const log: string[] = []
+  const env = Object.assign({}, ...towns.map(({ platform }) => platform.secrets))
+  let bridge = await startBridge()
+  try {
+    for (const { chat, name } of runs) {
+      chat.say(`Go [scenario:${name}]`)
+      // A server that gets them all at once on a loaded machine begins some too late.
+      await pause(200)
+    }
+    for (const { chat } of runs)
+      for (let left = Math.floor(random() * 4); left > 0; left--)
+        chat.fail({
+          fault: faults[Math.floor(random() * faults.length)] ?? 'wait',
+          only: random() < 0.7 ? 'files' : 'all',
+          nth: 1 + Math.floor(random() * 3),
+          times: random() < 0.2 ? 2 : 1,
+        })
+    await begun()
+    await strike()
+    await untilAtRest()
+    bridge.kill('SIGTERM')
+    await ended(bridge)
+    return await judge()
+  } finally {
+    bridge.kill('SIGKILL')
+    await Promise.all(towns.map(async ({ platform }) => await platform.close()))
+    await server.stop()
+    await model.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+
+  async function startBridge(): Promise<ChildProcess> {
+    const child = spawn(process.execPath, [command, 'bridge', '--config', path, '--listen', '127.0.0.1:0', '--log'], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const from = log.length
+    for (const output of [child.stdout, child.stderr]) output?.on('data', (chunk: Buffer) => log.push(String(chunk)))
+    const url = await until(() => /Serving (http:\S+?)\/healthz/.exec(log.slice(from).join(''))?.[1])
+    await until(() => log.slice(from).join('').includes('Listening') || undefined)
+    for (const { platform } of towns) await platform.ready(`${url}/webhooks/${platform.name}`)
+    return child
+  }
+
+  /** Resolves with what is found. Rejects if that never comes. */
+  async function until<T>(find: () => T | undefined): Promise<T> {
+    for (let waitedMs = 0; waitedMs < 120_000; waitedMs += 50) {
+      const found = find()
+      if (found !== undefined) return found
+      await pause(50)
+    }
+    throw new Error(`It never came: ${log.slice(-10).join('')}`)
+  }
+
+  /** Resolves when the model was asked by each run that the server began. */
+  async function begun(): Promise<void> {
+    const hasBegun = ({ name, chat }: Run): boolean =>
+      model.requests.some(({ scenario }) => scenario === name) || isUnbegun(chat)
+    await until(() => runs.every(hasBegun) || undefined)
+  }
+
+  async function strike(): Promise<void> {
+    const count = blow === 'bridge killed twice' ? 2 : 1
+    if (blow === 'none') return
+    // A run ends with its server, so some of them have files by then.
+    if (blow === 'server restarted')
+      await until(() => runs.some(({ chat }) => chat.seen().some(({ files }) => files.length > 0)) || undefined)
+    for (let nth = 0; nth < count; nth++) {
+      await pause(random() * 6000)
+      if (blow === 'server restarted') await server.restart()
+      else {
+        bridge.kill(blow === 'bridge stopped' ? 'SIGTERM' : 'SIGKILL')
+        await ended(bridge)
+        bridge = await startBridge()
+      }
+    }
+  }
+
+  /** Resolves when no agent is at work, and no chat has changed for longer than WhatsApp's budget and the bridge's retries take. */
+  async function untilAtRest(): Promise<void> {
+    let before = -1
+    for (let quietMs = 0, allMs = 0; quietMs < 12_000 && allMs < 300_000; quietMs += 500, allMs += 500) {
+      await pause(500)
+      const requests = towns.reduce((sum, one) => sum + one.requests(), 0)
+      const isBusy = Object.values(await get('/session/status')).some((status) =>
+        JSON.stringify(status).includes('busy'),
+      )
+      if (requests !== before || isBusy) quietMs = 0
+      before = requests
+    }
+  }
+
+  async function get(route: string): Promise<ReturnType<typeof JSON.parse>> {
+    const address = new URL(route, server.url)
+    address.searchParams.set('directory', server.directory)
+    return await (await fetch(address)).json()
+  }
+
+  /** Returns what each run made, by its name, in the order of the answer. */
+  async function made(): Promise<ReadonlyMap<string, readonly Piece[]>> {
+    const sessions: readonly { readonly id: string }[] = await get('/session')
+    const found = new Map<string, readonly Piece[]>()
+    for (const { id } of sessions) {
+      const messages: readonly Stored[] = await get(`/session/${id}/message`)
+      const asked = messages.find(({ info }) => info.role === 'user')?.parts.map(({ text = '' }) => text)
+      const [, name = ''] = /\[scenario:(\w+)\]/.exec(asked?.join('') ?? '') ?? []
+      const parts = messages.filter(({ info }) => info.role === 'assistant').flatMap((one) => one.parts)
+      found.set(name, [...(found.get(name) ?? []), ...parts.flatMap(pieceOf)])
+    }
+    return found
+  }
+
+  async function judge(): Promise<FileRuns> {
+    const pieces = await made()
+    const store = await sqliteStore({ folder: join(folder, 'state') })
+    const wrong: string[] = []
+    let [unbegun, files, doubled, doubtful, named, lost] = [0, 0, 0, 0, 0, 0]
+    for (const { name, chat, script } of runs) {
+      if (isUnbegun(chat)) {
+        unbegun += 1
+        continue
+      }
+      const seen = chat.seen()
+      const wanted = pieces.get(name) ?? []
+      const filesWanted = wanted.filter(({ type }) => type === 'file')
+      const mine = await doubtsIn({
+        list: async () => (await store.list('ledger/')).filter(({ key }) => key.includes(chat.id)),
+      })
+      const texts = seen.map(({ text }) => text)
+      const isNamed = (file: string): boolean => texts.some((text) => text.includes('📎') && text.includes(file))
+      const isDoubted = texts.some((text) => text.includes('may be missing here'))
+      const order = seen.flatMap(({ text, files: shown }) => [
+        ...wanted.filter((one) => one.type === 'text' && text.includes(one.name)).map((one) => one.name),
+        ...shown.map((bytes) => filesWanted.find((one) => Buffer.from(bytes).includes(one.name))?.name ?? 'unknown'),
+      ])
+      const copies = copiedPosts(order)
+      const unseen = filesWanted.filter((one) => !order.includes(one.name))
+      const silent = unseen.filter((one) => !isNamed(one.name) && !isDoubted)
+      const missing = wanted.filter((one) => one.type === 'missing' && !isNamed(one.name))
+      const problems = [
+        ...(blow !== 'server restarted' && filesWanted.length !== filesIn(script)
+          ? [`the agent made ${filesWanted.length} of ${filesIn(script)} files`]
+          : []),
+        ...(!texts.some((text) => isEnd(text, name)) && !isDoubted ? ['its end is not shown'] : []),
+        ...(silent.length > 0 ? [`lost: ${silent.map((one) => one.name).join()}`] : []),
+        ...(missing.length > 0 ? [`not named: ${missing.map((one) => one.name).join()}`] : []),
+        ...(copies > mine.posts ? [`${copies} copies, of which ${mine.posts} are counted`] : []),
+        ...(order.includes('unknown') ? ['a file of another run is shown'] : []),
+        ...(mine.posts === 0 && unseen.length === 0 && !isInOrder(order, wanted)
+          ? [`out of order: ${order.join()}`]
+          : []),
+      ]
+      files += filesWanted.length
+      doubled += copies
+      doubtful += mine.posts
+      named += unseen.length - silent.length
+      lost += silent.length
+      if (problems.length > 0)
+        wrong.push(
+          `${name} on ${chat.platform} (${blow}): ${problems.join('; ')}\n  wanted ${wanted.map((one) => one.name).join(' | ')}\n  shown ${seen.map((one) => `${one.text} ${one.files.map((bytes) => Buffer.from(bytes).toString('latin1').slice(-14))}`).join(' | ')}`,
+        )
+    }
+    await store.close()
+    const failed = towns.reduce((sum, one) => sum + one.failed(), 0)
+    return {
+      seed,
+      blow,
+      chats,
+      runs: runs.length,
+      unbegun,
+      files,
+      faults: failed,
+      doubled,
+      doubtful,
+      named,
+      lost,
+      wrong,
+    }
+  }
+}
+
+/** Returns what a part of an answer should show. */
+function pieceOf({ type, text = '', tool = '', state }: Stored['parts'][number]): readonly Piece[] {
+  if (type === 'text' && text !== '') return [{ type, name: text }]
+  if (type !== 'tool' || state?.status !== 'completed') return []
+  const name = state.input?.path ?? state.input?.name
+  if (name === undefined) return []
+  return [{ type: tool === 'maker_link' ? 'missing' : 'file', name }]
+}
+
+/** Whether the chat says that the server took the prompt and began no run. */
+function isUnbegun(chat: Chat): boolean {
+  return chat.seen().some(({ text }) => text.includes('No run started for the prompt'))
+}
+
+/** Whether a text is the end of an answer, or says that there will be none. */
+function isEnd(text: string, name: string): boolean {
+  return text.includes(endOf(name)) || text.includes('The end of the reply never arrived')
+}
+
+/** Returns how many files a script makes. */
+function filesIn({ steps }: Script): number {
+  const pieces = steps.flatMap((step) => ('attempts' in step || 'branches' in step ? [] : step))
+  return pieces.filter((piece) => piece.type === 'tool' && /_send_file$|_draw$/.test(piece.tool)).length
+}
+
+/** Counts the posts that are there again. The files of an album are one post, and follow each other. */
+function copiedPosts(shown: readonly string[]): number {
+  const isCopy = (at: number): boolean => shown.indexOf(shown[at] ?? '') < at
+  return shown.filter((_, at) => isCopy(at) && !(at > 0 && isCopy(at - 1) && shown[at] !== shown[at - 1])).length
+}
+
+/** Whether what is shown has the order of the answer. */
+function isInOrder(shown: readonly string[], wanted: readonly Piece[]): boolean {
+  const names = wanted.map(({ name }) => name)
+  const places = shown.map((name) => names.indexOf(name))
+  return places.every((place, index) => index === 0 || place >= (places[index - 1] ?? 0))
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await new Promise((resolve) => child.once('exit', resolve))
+}

@@ -8,26 +8,36 @@ import { redact } from '@reply/testing/internal'
 import { WebSocket, WebSocketServer } from 'ws'
 import { codex } from '../src/codex.ts'
 import { codexVersions } from '../test/codex/codex-stage.ts'
-import { playDesk } from '../test/codex/desk-scene.ts'
+import { playDesk, playLateDesk, promptAndWait } from '../test/codex/desk-scene.ts'
 import { type Listener, startListener, listenerToken as token } from '../test/codex/listener.ts'
 import { connectToolDesk, playToolDesk } from '../test/codex/tool-desk.ts'
 
-/** Each scene, by the name of its recording. The chat is recorded, and the desk is not. */
-const scenes: Readonly<Record<string, (chat: Client, listener: Listener) => Promise<readonly (Reply | undefined)[]>>> =
-  {
-    desk: async (chat, { url, directory, model }) => {
-      const desk = connectSource(codex({ url, token }))
-      const replies = await playDesk(chat, directory, { desk, model })
-      await desk.close()
-      return replies
-    },
-    'tool-desk': async (chat, { url, directory }) => {
-      const desk = await connectToolDesk(url, directory)
-      const reply = await playToolDesk(chat, directory, desk)
-      desk.close()
-      return [reply]
-    },
-  }
+type Scene = (connect: () => Promise<Client>, listener: Listener) => Promise<readonly (Reply | undefined)[]>
+
+/** Each scene, by the name of its recording. The chat, which it connects, is recorded, and the desk is not. */
+const scenes: Readonly<Record<string, Scene>> = {
+  desk: async (connect, { url, directory, model }) => {
+    const chat = await connect()
+    const desk = connectSource(codex({ url, token }))
+    const replies = await playDesk(chat, directory, { desk, model })
+    await desk.close()
+    return replies
+  },
+  'late-desk': async (connect, { url, directory }) => {
+    const desk = connectSource(codex({ url, token }))
+    await promptAndWait(desk)
+    const replies = await playLateDesk(await connect(), directory)
+    await desk.close()
+    return replies
+  },
+  'tool-desk': async (connect, { url, directory }) => {
+    const chat = await connect()
+    const desk = await connectToolDesk(url, directory)
+    const reply = await playToolDesk(chat, directory, desk)
+    desk.close()
+    return [reply]
+  },
+}
 
 const wanted = process.argv.slice(2)
 const all = codexVersions.flatMap((version) =>
@@ -63,10 +73,15 @@ for (const { version, name, play, title } of all) {
   })
   const address = proxy.address()
   const port = typeof address === 'object' ? address?.port : undefined
-  const chat = connectSource(codex({ url: `ws://127.0.0.1:${port}`, token }))
-  await chat.ready
-  const replies = await play(chat, listener)
-  await chat.close()
+  const chats: Client[] = []
+  const connect = async (): Promise<Client> => {
+    const chat = connectSource(codex({ url: `ws://127.0.0.1:${port}`, token }))
+    chats.push(chat)
+    await chat.ready
+    return chat
+  }
+  const replies = await play(connect, listener)
+  for (const chat of chats) await chat.close()
   proxy.close()
   await listener.close()
   const modelPort = Number(new URL(model.url).port)

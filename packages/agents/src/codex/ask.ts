@@ -32,6 +32,7 @@ export function createAsks(writer: RunWriter): CodexAsks {
       case 'form':
         return formAsk(requestID, asked, writer.lastCallOf(run, asked.server)?.callID, send)
       case 'permission':
+        writeCommand(asked, run)
         return permissionAsk(requestID, asked, send)
       case 'mcp-permission': {
         const { server, tool } = asked
@@ -49,6 +50,23 @@ export function createAsks(writer: RunWriter): CodexAsks {
       default:
         return asked satisfies never
     }
+  }
+
+  /**
+   * Writes the running call of a command that the request names, unless the run has it: Codex tells of a call once, and its
+   * history has none that runs, so that a client which connected later knows it from the request alone.
+   */
+  function writeCommand({ callID, more, threadID, turnID }: Asked<'permission'>, run: LocalRun): void {
+    const { command, cwd, kind } = more
+    // What a command is given to read is not what it runs.
+    if (turnID === undefined || typeof command !== 'string' || kind !== undefined) return
+    if (writer.isRunning(run, callID)) return
+    const input = { command, ...(typeof cwd === 'string' && { workdir: cwd }) }
+    writer.write(
+      run,
+      { type: 'call', callID, tool: 'bash', state: { status: 'running', input }, threadID, turnID },
+      undefined,
+    )
   }
 }
 

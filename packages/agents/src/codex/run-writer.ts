@@ -18,6 +18,8 @@ export interface RunWriter {
    * running calls. Call it before you end a run whose turn was completed. Returns the ids of the completed calls.
    */
   leaveCommands(run: LocalRun): readonly string[]
+  /** Whether a call of the run was written and has not ended. */
+  isRunning(run: LocalRun, callID: string): boolean
   /** Returns the running call of an MCP server that began last. Undefined if the server has none in this run. */
   lastCallOf(run: LocalRun, server: string): CodexCall | undefined
   /**
@@ -57,7 +59,13 @@ function endOf(output: string): string {
  */
 export function createRunWriter(now: () => number): RunWriter {
   const runs = new WeakMap<LocalRun, Written>()
-  return { write, leaveCommands, lastCallOf, callWith }
+  return {
+    write,
+    leaveCommands,
+    isRunning: (run, callID) => writtenTo(run).running.has(callID),
+    lastCallOf,
+    callWith,
+  }
 
   /** Returns what was written to the run. Nothing at first. */
   function writtenTo(run: LocalRun): Written {

@@ -19,7 +19,7 @@ import type { ProcessOptions } from '../process/start-process.ts'
 import { createAsks } from './ask.ts'
 import { pictureOfFile } from './decode/content.ts'
 import { type CodexEvent, type CodexNotice, decodeNotification } from './decode/notification.ts'
-import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
+import { type CodexRequest, decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
 import { settingsIn } from './decode/settings.ts'
 import {
   type CodexTurn,
@@ -93,7 +93,7 @@ export function codex(options: CodexOptions = {}): Source {
   const aborted = new WeakSet<LocalRun>()
   /** Turns that were told to stop. */
   const interrupted = new Set<string>()
-  /** Turns that are shown as runs without a prompt, although the history has them too. */
+  /** Turns of other clients that are shown as they go on, although the history has them too. */
   const shown = new Set<string>()
   /** Threads that are read, or whose picture is, with what came of them since then. */
   const heldMessages = new Map<string, unknown[]>()
@@ -101,8 +101,11 @@ export function codex(options: CodexOptions = {}): Source {
   const sending = new Map<string, Promise<void>>()
   let program: Pick<JsonProgram, 'send' | 'close'> | undefined
   let isClosed = false
-  /** Identifies the process in ask ids, because each process numbers its requests from 0. */
-  let processID = ''
+  /** Identifies the connection in the ids of asks that belong to no turn, because each process numbers its requests from 0. */
+  let connectionID = ''
+  let connections = 0
+  /** The ids of this connection's asks, by those of Codex's requests. */
+  const askIDs = new Map<string | number, string>()
   const rpc = createRpc({ name, program: requireProgram, clock, redact, deadlineMs })
   const agent = createLocalAgent({
     name,
@@ -161,7 +164,7 @@ export function codex(options: CodexOptions = {}): Source {
   const turns = createTurns(
     writer,
     (threadID) => threads.has(threadID),
-    (sessionID, reason) => agent.wake({ sessionID, directory: agent.session(sessionID)?.directory }, reason),
+    (sessionID, cause) => agent.wake({ sessionID, directory: agent.session(sessionID)?.directory }, cause),
   )
   // A listener may start later, so prompts wait for it.
   return { ...agent.source, isLocal: url === undefined }
@@ -338,7 +341,9 @@ export function codex(options: CodexOptions = {}): Source {
     interrupted.clear()
     shown.clear()
     heldMessages.clear()
-    processID = randomUUID()
+    askIDs.clear()
+    connectionID = randomUUID()
+    connections += 1
     const mine = await open(({ code, signal, last }) => {
       // A process that was given up may end after the next one has started.
       if (program === mine) handleEnd(code ?? signal, last)
@@ -409,7 +414,7 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Follows a thread of another client, whose turn has begun. Shows that turn as a run without a prompt. Does nothing
+   * Follows a thread of another client, whose turn has begun. Shows that turn as a run. Does nothing
    * without a listener, for a thread that is followed already, and for a sub-agent's. Reports errors.
    */
   async function follow(threadID: string): Promise<void> {
@@ -501,7 +506,7 @@ export function codex(options: CodexOptions = {}): Source {
     const asked = decodeRequest(method, params)
     const run = asked && turns.runOf(asked.threadID, asked.turnID)
     if (asked && run?.isOpen()) {
-      const ask = asks.toAsk(askID(id), asked, run, (result) => rpc.respond(id, result))
+      const ask = asks.toAsk(nameAsk(id, asked), asked, run, (result) => rpc.respond(id, result))
       return run.ask(url === undefined ? ask : withoutCancel(ask))
     }
     // Another client of the listener may answer it.
@@ -522,7 +527,7 @@ export function codex(options: CodexOptions = {}): Source {
         return turns.write(event, value)
       }
       case 'ask-gone':
-        return turns.closeAsk(notice.threadID, askID(notice.requestID))
+        return closeAsk(notice)
       case 'goal':
         return turns.setGoal(notice.threadID, notice.objective)
       case 'settings':
@@ -534,9 +539,22 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  /** Returns the id of a request of this process, which no other process repeats. */
-  function askID(id: string | number): string {
-    return `${processID}.${id}`
+  /**
+   * Returns the id of the ask for a request. A listener repeats a request to each client that connects, so that the id is the same
+   * for a client that was started again: that of the turn, which no other process of Codex has. This client counts its
+   * connections in it, because the ask of a run that failed with its connection is over.
+   */
+  function nameAsk(id: string | number, { turnID = connectionID }: CodexRequest): string {
+    const name = `${turnID}.${id}${connections > 1 ? `.${connections}` : ''}`
+    askIDs.set(id, name)
+    return name
+  }
+
+  /** Closes the ask of a request that Codex no longer waits for. Does nothing if it was not shown. */
+  function closeAsk({ threadID, requestID }: Extract<CodexNotice, { readonly type: 'ask-gone' }>): void {
+    const name = askIDs.get(requestID)
+    askIDs.delete(requestID)
+    if (name !== undefined) turns.closeAsk(threadID, name)
   }
 
   /** Fails all requests and runs, because the program or connection has ended. */

@@ -1,4 +1,4 @@
-import type { LocalEnding, LocalRun } from '@reply/core/source'
+import type { LocalAgent, LocalEnding, LocalRun } from '@reply/core/source'
 import type { Task } from './decode/item.ts'
 import type { CodexEvent } from './decode/notification.ts'
 import type { RunWriter } from './run-writer.ts'
@@ -50,6 +50,9 @@ export interface Turns {
   clear(): void
 }
 
+/** What began a turn without a prompt of ours: the prompt of another client, or a reason of Codex's own. */
+type TurnCause = Parameters<LocalAgent['wake']>[1]
+
 /** A turn that goes on. */
 interface Turn {
   readonly threadID: string
@@ -85,12 +88,12 @@ const mostHeld = 50
 /**
  * Creates the turns of Codex's threads, none at first. It finds out in which run each turn is shown, writes the turn's
  * events there, and ends the run with it. `isOpen` tells whether a thread is a session. `wake` returns the current run
- * of a session, or begins one without a prompt.
+ * of a session, or begins one with the cause.
  */
 export function createTurns(
   writer: RunWriter,
   isOpen: (threadID: string) => boolean,
-  wake: (threadID: string, reason: string) => LocalRun,
+  wake: (threadID: string, cause: TurnCause) => LocalRun,
 ): Turns {
   /** The turns that go on, by their ids, oldest first. */
   const turns = new Map<string, Turn>()
@@ -196,18 +199,21 @@ export function createTurns(
     if (!isUnprompted && [...sent].some((run) => run.sessionID === threadID)) return
     // A turn that another program prompted tells that in its second event.
     if (!isUnprompted && events.length < 2) return
-    const run = wake(threadID, reasonOf(found))
+    const run = wake(threadID, causeOf(found))
     // A session has one run at a time, which may be that of another turn, or of a prompt that is on its way.
     const isGuest = sent.has(run) || [...turns.values()].some((turn) => turn.run === run)
     beginTurn(turnID, threadID, run, isGuest)
   }
 
   /**
-   * Returns why a turn began without a prompt of ours: another client's prompt, else the thread's goal, else no reason.
+   * Returns what began a turn without a prompt of ours: another client's prompt, else the thread's goal, else no reason.
    */
-  function reasonOf({ threadID, events }: HeldTurn): string {
+  function causeOf({ threadID, events }: HeldTurn): TurnCause {
     const prompt = events.map(({ event }) => event).find((event) => event.type === 'prompt')
-    if (prompt?.type === 'prompt') return `Prompted elsewhere: ${prompt.text}`
+    if (prompt?.type === 'prompt') {
+      const { text, clientID, messageID } = prompt
+      return { parts: [{ type: 'text', text }], messageID: clientID ?? messageID }
+    }
     const goal = goals.get(threadID)
     return goal === undefined ? 'Codex goes on by itself.' : `Codex works towards its goal: ${goal}`
   }

@@ -28,3 +28,20 @@ export async function playDesk(chat: Client, directory: string, { desk, model }:
   await chat.abort({ sessionID: shownID })
   return await settled((replies) => replies.length === 2)
 }
+
+/** Begins a run at the desk, and resolves with the id of what it asks, as the desk names it. */
+export async function promptAndWait(desk: Client): Promise<string> {
+  const asked = new Promise<string>((resolve) => {
+    desk.on('permissionAsked', ({ ask }) => resolve(ask.requestID))
+  })
+  desk.prompt({ text: '[scenario:permission] Go.' })
+  return await asked
+}
+
+/** A client that connects while a run of the desk asks allows that. Resolves with the replies that it shows. */
+export async function playLateDesk(chat: Client, directory: string): Promise<readonly Reply[]> {
+  const { settled } = collectReplies(chat, directory, {
+    permissionAsked: ({ ask }) => void chat.answer(ask, 'once'),
+  })
+  return await settled((replies) => replies.length === 1)
+}

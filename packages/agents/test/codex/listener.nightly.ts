@@ -5,7 +5,7 @@ import { connectSource } from '@reply/core/source'
 import { afterEach, expect, test } from 'vitest'
 import { codex } from '../../src/codex.ts'
 import { collectReplies } from '../collect-replies.ts'
-import { playDesk } from './desk-scene.ts'
+import { playDesk, playLateDesk, promptAndWait } from './desk-scene.ts'
 import { type Listener, listenerToken, startListener } from './listener.ts'
 import { connectToolDesk, playToolDesk } from './tool-desk.ts'
 
@@ -32,13 +32,21 @@ test("shows a run that begins at the desk, answers its approval, and stops the d
   const { url, directory, model } = listener
   const chat = await connected(url)
   const replies = await playDesk(chat, directory, { desk: await connected(url), model })
-  expect(replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt])).toEqual([
-    ['I run it.\n\nIt is made.', 'completed', undefined],
-    [expect.stringMatching(/^(I begin\.)?$/), 'aborted', undefined],
+  expect(replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt?.text])).toEqual([
+    ['I run it.\n\nIt is made.', 'completed', '[scenario:permission] Go.'],
+    [expect.stringMatching(/^(I begin\.)?$/), 'aborted', '[scenario:slow] Go.'],
   ])
   expect(replies[0]?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?', status: 'answered' }])
   expect(replies[0] && toolsOf(replies[0])).toMatchObject([{ state: { status: 'completed', output: 'made\n' } }])
   expect(existsSync(join(directory, 'made.txt'))).toBe(true)
+})
+
+test('a request has the same id for each client, also for one that connects later', async () => {
+  listener = await startListener(version)
+  const { url, directory } = listener
+  const requestID = await promptAndWait(await connected(url))
+  const [reply] = await playLateDesk(await connected(url), directory)
+  expect(reply?.asks).toMatchObject([{ requestID, status: 'answered' }])
 })
 
 test('an approval that the chat rejects is rejected at the desk, too', async () => {

@@ -3,7 +3,7 @@ import { connectSource } from '@reply/core/source'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type CodexOptions, codex } from '../../src/codex.ts'
 import { codexVersions } from './codex-stage.ts'
-import { playDesk } from './desk-scene.ts'
+import { playDesk, playLateDesk } from './desk-scene.ts'
 import { listenerToken } from './listener.ts'
 import { type ReplayListener, replayListener } from './replay-listener.ts'
 import { dot } from './scenes.ts'
@@ -13,18 +13,29 @@ let listener: ReplayListener | undefined
 afterEach(() => listener?.close())
 
 describe.each(codexVersions)('a listener of Codex %s', (version) => {
-  test("shows another client's runs without a prompt, whose asks and stop the chat has too", async () => {
+  test("shows another client's runs with their prompts, and the chat has their asks and stop, too", async () => {
     listener = await replayListener(`${version}/desk`)
     const chat = connectSource(codex({ url: listener.url, token: listenerToken }))
     const replies: readonly Reply[] = await playDesk(chat, '/project', {})
     await chat.close()
-    expect(replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt])).toEqual([
-      ['I run it.\n\nIt is made.', 'completed', undefined],
-      [expect.stringMatching(/^(I begin\.)?$/), 'aborted', undefined],
+    expect(replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt?.text])).toEqual([
+      ['I run it.\n\nIt is made.', 'completed', '[scenario:permission] Go.'],
+      [expect.stringMatching(/^(I begin\.)?$/), 'aborted', '[scenario:slow] Go.'],
     ])
     const [first] = replies
     expect(first?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?', status: 'answered' }])
     expect(first && toolsOf(first)).toMatchObject([{ tool: 'bash', state: { status: 'completed', output: 'made\n' } }])
+  })
+
+  test('a client that connects while a run asks knows the command, and may allow it', async () => {
+    listener = await replayListener(`${version}/late-desk`)
+    const chat = connectSource(codex({ url: listener.url, token: listenerToken }))
+    const [reply] = await playLateDesk(chat, '/project')
+    await chat.close()
+    expect([reply?.prompt?.text, reply?.outcome]).toEqual(['[scenario:permission] Go.', 'completed'])
+    const command = "/bin/bash -lc 'touch made.txt && echo made'"
+    expect(reply?.asks).toMatchObject([{ permission: 'bash', status: 'answered', call: { input: { command } } }])
+    expect(reply && toolsOf(reply)).toMatchObject([{ tool: 'bash', state: { status: 'completed', output: 'made\n' } }])
   })
 })
 

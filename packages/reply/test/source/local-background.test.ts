@@ -66,6 +66,27 @@ test('a run that the agent begins by itself is a reply without a prompt, after t
   await client.close()
 })
 
+test("a run of another client's prompt has that prompt, with its id unless a reply of the session has it", async () => {
+  const { agent, client, settled, rest } = await stage({ read: async () => {} })
+  const { sessionID } = await client.prompt({ text: 'Hello.' }).result
+  for (const text of ['From the desk.', 'Again.']) {
+    const run = agent.wake(
+      { sessionID, directory: undefined },
+      { parts: [{ type: 'text', text }], messageID: 'msg_desk' },
+    )
+    run.write({ type: 'text', delta: 'Done.' })
+    run.end({ type: 'completed' })
+    await rest()
+  }
+  expect(settled.map(({ prompt, outcome }) => [prompt?.text, outcome])).toEqual([
+    ['Hello.', 'completed'],
+    ['From the desk.', 'completed'],
+    ['Again.', 'completed'],
+  ])
+  expect(settled.map(({ promptIDs }) => promptIDs[0] === 'msg_desk')).toEqual([false, true, false])
+  await client.close()
+})
+
 test('a prompt waits for a run that the agent began by itself', async () => {
   const { agent, client, rest } = await stage()
   const { sessionID } = await client.prompt({ text: 'Hello.' }).result

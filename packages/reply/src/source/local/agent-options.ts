@@ -112,11 +112,11 @@ export interface LocalAgent {
   /** Returns the session's current run. Undefined if nothing runs. */
   run(sessionID: string): LocalRun | undefined
   /**
-   * Begins a run that no prompt of yours started, for example because a command in the background has ended and the agent
-   * goes on. The reason is stored as the run's message, as a synthetic text, so that the reply has no prompt. Returns the
-   * session's current run if it has one.
+   * Begins a run that no prompt of yours started. A reason says why, for example that a command in the background has ended. It
+   * is stored as the run's message, as a synthetic text, so that the reply has no prompt. Instead of a reason, pass the prompt
+   * of another client. Returns the session's current run if it has one.
    */
-  wake(place: SessionRef, reason: string): LocalRun
+  wake(place: SessionRef, cause: string | Pick<LocalHistoryRun, 'parts' | 'messageID'>): LocalRun
   /** Adds or updates a session and returns it. Absent fields stay unchanged. */
   update(info: SessionInfo): SessionInfo
   /**

@@ -347,18 +347,25 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   }
 
   /**
-   * Returns the run for output of an agent that goes on by itself: the session's current one. Without one, begins a run
-   * whose message is the reason.
+   * Returns the run for output that no prompt of this client began: the session's current one. Without one, begins a run whose
+   * message is the reason, or the prompt of another client.
    */
-  function wake({ sessionID }: SessionRef, reason: string): LocalRun {
+  function wake({ sessionID }: SessionRef, cause: Parameters<LocalAgent['wake']>[1]): LocalRun {
     const others = runs.get(sessionID) ?? []
     // A prompt that is still on its way has its own run, behind this one. Otherwise this turn would become its answer.
     const current = others.find((other) => other.hasBegun())
     if (current) return current
-    const run = addRun({ sessionID, directory: sessions.get(sessionID)?.directory }, ids())
+    const { parts, messageID = ids() } =
+      typeof cause === 'string' ? { parts: [{ type: 'text', text: cause, synthetic: true } as const] } : cause
+    // A run that failed here may go on there. It is another reply then, so its message needs another id.
+    const isKnown = logs
+      .get(sessionID)
+      ?.messages()
+      .some(({ head }) => head.id === messageID)
+    const run = addRun({ sessionID, directory: sessions.get(sessionID)?.directory }, isKnown ? ids() : messageID)
     runs.set(sessionID, [run, ...others])
     woken.add(run)
-    run.setPrompt([{ type: 'text', text: reason, synthetic: true }])
+    run.setPrompt(parts)
     run.begin()
     return run
   }

@@ -26,6 +26,8 @@ export interface Platform {
   ready(url: string): Promise<void>
   /** Writes to the bot. */
   say(who: Who, text: string): void
+  /** Sends files to the bot together, with a caption. As one message where the platform has messages with several files. */
+  send(who: Who, caption: string, files: readonly Sent[]): void
   /** Sends a recording to the bot, as the platform's own clients record it. */
   speak(who: Who, note: Recordings): void
   /** The bot's messages, oldest first. */
@@ -37,6 +39,16 @@ export interface Platform {
   /** What a person alone was told, oldest first. WhatsApp tells it in the chat. */
   told(): readonly string[]
   close(): Promise<void>
+}
+
+/** A file that a person sends. */
+export interface Sent {
+  /** The name on the person's device. Pictures lose it, except on Slack and Discord. */
+  readonly name: string
+  readonly mime: string
+  readonly bytes: Uint8Array
+  /** Sent as a picture where the platform has that kind of message. Default false. */
+  readonly isPicture?: boolean
 }
 
 /** The same words in the containers of the platforms: Ogg/Opus, and MP4/AAC. */
@@ -80,6 +92,13 @@ export function telegramOn(fake: FakeTelegram): Platform {
     say: (who, text) => void fake.say(chat, text.startsWith('/') ? text : `@fake_bot ${text}`, { from: from(who) }),
     speak: (who, { ogg: bytes }) =>
       void fake.say(chat, '@fake_bot', { from: from(who), file: { kind: 'voice', bytes, mime: 'audio/ogg' } }),
+    send: (who, caption, files) => {
+      for (const [index, { isPicture, ...file }] of files.entries()) {
+        const sent = { ...file, kind: isPicture ? ('photo' as const) : ('document' as const) }
+        const album = files.length > 1 && { albumId: caption }
+        fake.say(chat, index === 0 ? `@fake_bot ${caption}` : '', { from: from(who), file: sent, ...album })
+      }
+    },
     texts: () => ours().map(({ text }) => text),
     labels: () => ours().flatMap(({ buttons }) => buttons.flat().map(({ text }) => text)),
     press: async (who, label) => {
@@ -110,6 +129,10 @@ export function slackOn(fake: FakeSlack): Platform {
     ready: async () => await eventually(() => fake.sockets > 0),
     say: (who, text) => {
       const ts = fake.say(chat, text, { from: from(who), mention: true, ...(root && { threadTs: root }) })
+      root ||= ts
+    },
+    send: (who, caption, files) => {
+      const ts = fake.say(chat, caption, { from: from(who), mention: true, files, ...(root && { threadTs: root }) })
       root ||= ts
     },
     speak: (who, { mp4: bytes }) => {
@@ -146,6 +169,7 @@ export function discordOn(fake: FakeDiscord): Platform {
     entry: { type: 'discord', token: { env: 'TOKEN_DISCORD' }, apiUrl: fake.url },
     ready: async () => await eventually(() => fake.connected > 0),
     say: (who, text) => void fake.say(chat, text, { from: from(who), mention: true }),
+    send: (who, caption, files) => void fake.say(chat, caption, { from: from(who), mention: true, files }),
     speak: (who, { ogg: bytes }) => {
       const file = { name: 'voice-message.ogg', bytes, mime: 'audio/ogg', voiceSeconds: 2 }
       fake.say(chat, '', { from: from(who), mention: true, file })
@@ -180,6 +204,10 @@ export function whatsappOn(fake: FakeWhatsApp): Platform {
     },
     ready: async (url) => await fake.setWebhook(url, 'a-verify-token'),
     say: (who, text) => void fake.say(ids[who], text, { name: names[who] }),
+    send: (who, caption, files) => {
+      for (const [index, file] of files.entries())
+        fake.say(ids[who], index === 0 ? caption : '', { name: names[who], file })
+    },
     speak: (who, { ogg: bytes }) =>
       void fake.say(ids[who], '', { name: names[who], file: { name: '', bytes, mime: opus, isVoice: true } }),
     labels: (who = 'ann') => ours(who).flatMap(({ buttons }) => buttons.map(({ label }) => label)),

@@ -14,7 +14,10 @@ type Verdict =
 export interface MessageFacts {
   /** Undefined for strangers. */
   readonly person: Person | undefined
-  /** The chat is a thread that the bot works in, or the message replies to one of its messages. */
+  /**
+   * The chat is a thread that the bot works in, the message replies to one of its messages, or another message of its album is
+   * addressed to the bot: only one of them has the caption.
+   */
   readonly isOurs: boolean
   /** It is one of the bridge's own commands. */
   readonly isOwnCommand: boolean
@@ -37,8 +40,8 @@ export function judge(text: InboundText, { person, isOurs, isOwnCommand, router 
 }
 
 /**
- * Whether a message is meant for the bot: each in a private chat, otherwise a mention, a reply to it, a message in its thread,
- * or one of the bridge's commands. In a shared chat, people also write to each other.
+ * Whether a message is meant for the bot: each in a private chat, otherwise a mention with the rest of its album, a reply to it, a
+ * message in its thread, or one of the bridge's commands. In a shared chat, people also write to each other.
  */
 function isAddressed(
   text: InboundText,

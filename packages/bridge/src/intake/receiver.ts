@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SteadyClock } from '@reply/core/source'
 import type { AnswerInbound, Inbound } from '@reply/sink'
 import { type BridgeConnection, NotTakenError } from '@reply/sink/channel'
-import { unsealToken } from '@reply/sink/internal'
+import { createRecent, unsealToken } from '@reply/sink/internal'
 import type { ChatMigrations } from '../chats/chat-migrations.ts'
 import { isOurThread, sessionOfMessage } from '../chats/our-messages.ts'
 import type { SeenMessages } from '../chats/seen-messages.ts'
@@ -51,6 +51,8 @@ type Refusal = 'stranger' | 'anonymous' | 'may-not' | 'too-long'
 
 /** A refusal is sent to a person in a place at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
+/** How many albums are remembered. Their messages come within seconds. */
+const mostAlbums = 1000
 /** How long sending a refusal may take, in ms: as long as an answer waits for the budget of its chat. */
 const answeringMs = 60_000
 /**
@@ -100,6 +102,8 @@ export function createReceiver(options: {
   const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
   const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
+  /** Albums of shared chats with a message that is addressed to the bot. */
+  const addressedAlbums = createRecent<true>(mostAlbums)
   let receipts = 0
   let stopTimer = (): void => {}
   return { receive, onHint, start, stop: () => stopTimer() }
@@ -256,10 +260,14 @@ export function createReceiver(options: {
    */
   async function receiveText(channel: string, text: InboundText): Promise<void> {
     const place = { channel, chat: text.chat }
+    const album = text.albumID !== undefined && [placeKey(place), text.actor.id, text.albumID].join(' ')
+    // At once, because the other messages of the album may be handled at the same time.
+    if (album && isSurelyAddressed(text)) addressedAlbums.set(album, true)
     await learnMove(place)
     const person = people.personOf(channel, text.actor)
     const isCommand = text.isCommand && isOwnCommand(text.text)
-    const isOurs = !isSurelyAddressed(text) && !isCommand && (await isOurMessage(place, text))
+    const isOfAddressed = album !== false && addressedAlbums.has(album)
+    const isOurs = isOfAddressed || (!isSurelyAddressed(text) && !isCommand && (await isOurMessage(place, text)))
     const verdict = judge(text, { person, isOurs, isOwnCommand: isCommand, router })
     const report = (result: InboundEvent['verdict'], why?: string): void =>
       emitInbound(options, place, text, result, why)

@@ -31,16 +31,21 @@ interface DiscordSay extends DiscordFrom {
   /** Whether it begins with a mention of the bot. Default false. */
   readonly mention?: boolean
   /** An attached file. The text may then be empty. */
-  readonly file?: {
-    readonly name: string
-    readonly bytes: Uint8Array
-    /** Default "text/plain". */
-    readonly mime?: string
-    /**
-     * How long it is, in seconds, if it is a voice message. https://docs.discord.com/developers/resources/message#voice-messages
-     */
-    readonly voiceSeconds?: number
-  }
+  readonly file?: DiscordPersonFile
+  /** Several files in one message. Default: that of `file`. */
+  readonly files?: readonly DiscordPersonFile[]
+}
+
+/** A file that a person attaches to a message. */
+interface DiscordPersonFile {
+  readonly name: string
+  readonly bytes: Uint8Array
+  /** Default "text/plain". */
+  readonly mime?: string
+  /**
+   * How long it is, in seconds, if it is a voice message. https://docs.discord.com/developers/resources/message#voice-messages
+   */
+  readonly voiceSeconds?: number
 }
 
 /** The actions of people in the channels. An action that a person couldn't do throws a `TestingError`. */
@@ -90,7 +95,7 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
     { readonly channel: Channel; readonly from: DiscordUser; readonly message?: Fields }
   >()
   return {
-    say: (channelId, text, { from = defaultPerson, replyTo, mention, file } = {}) => {
+    say: (channelId, text, { from = defaultPerson, replyTo, mention, file, files = file ? [file] : [] } = {}) => {
       const channel = existingChannel(state, channelId)
       const reply = replyTo === undefined ? {} : { replyTo: shownPostIn(channel, replyTo).id }
       const content = mention ? `<@${state.me.id}> ${text}` : text
@@ -98,7 +103,7 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
         from,
         content,
         ...reply,
-        ...(file && { files: [file] }),
+        ...(files.length > 0 && { files }),
         ...(file?.voiceSeconds !== undefined && { flags: 8192 }),
       })
     },

@@ -27,6 +27,8 @@ export interface SlackSay extends SlackFrom {
   readonly forwards?: string
   /** A file. The text may then be empty. */
   readonly file?: SlackPersonFile
+  /** Several files in one message. Default: that of `file`. */
+  readonly files?: readonly SlackPersonFile[]
 }
 
 /** The actions of people in the channels. An action that a person couldn't do throws a `TestingError`. */
@@ -109,7 +111,7 @@ export function createPeople(state: SlackState): SlackPeople {
    * `ts`. Throws a `TestingError` for an unknown channel or thread.
    */
   function say(channelId: string, written: string, options: SlackSay = {}): string {
-    const { from = defaultPerson, mention = false, threadTs, forwards, file } = options
+    const { from = defaultPerson, mention = false, threadTs, forwards, file, files = file ? [file] : [] } = options
     const channel = existingChannel(state, channelId)
     const root = threadTs === undefined ? undefined : (shownPostIn(channel, threadTs).threadTs ?? threadTs)
     const text = mention ? `<@${state.bot}> ${escapeText(written)}` : escapeText(written)
@@ -120,7 +122,7 @@ export function createPeople(state: SlackState): SlackPeople {
       ...(forwards !== undefined && { attachments: [forwardedAttachment(forwards)] }),
       // https://docs.slack.dev/messaging/retrieving-messages: the author of the thread's first message.
       ...(root !== undefined && { parent_user_id: authorId(shownPostIn(channel, root)) }),
-      ...(file && { subtype: 'file_share', files: [shareFile(state, file)] }),
+      ...(files.length > 0 && { subtype: 'file_share', files: files.map((one) => shareFile(state, one)) }),
     }
     deliverEvent({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
     // If the bot is mentioned, Slack sends both events, each with its own id.

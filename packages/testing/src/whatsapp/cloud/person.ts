@@ -18,6 +18,8 @@ export interface WhatsAppSay {
     readonly mime?: string
     /** Whether it is a recording instead, which has no name and no caption. Default false. */
     readonly isVoice?: boolean
+    /** Whether it is a picture instead, which has no name. Default false. */
+    readonly isPicture?: boolean
   }
 }
 
@@ -116,15 +118,18 @@ export function createPeople(state: CloudState): WhatsAppPeople {
  * Stores a file, and returns the fields of its message.
  * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/document
  * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/audio
+ * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/image
  */
 function storeFile(
   state: CloudState,
   caption: string,
-  { name, bytes, mime = 'text/plain', isVoice = false }: NonNullable<WhatsAppSay['file']>,
+  { name, bytes, mime = 'text/plain', isVoice = false, isPicture = false }: NonNullable<WhatsAppSay['file']>,
 ): Fields {
   const id = `media-${state.nextId()}`
   state.inbox.set(id, { name, bytes, mime })
   if (isVoice) return { type: 'audio', audio: { id, mime_type: mime, sha256: '', voice: true } }
+  if (isPicture)
+    return { type: 'image', image: { id, mime_type: mime, sha256: '', ...(caption !== '' && { caption }) } }
   const document = { id, filename: name, mime_type: mime, sha256: '', ...(caption !== '' && { caption }) }
   return { type: 'document', document }
 }

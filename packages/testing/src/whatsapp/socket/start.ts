@@ -165,6 +165,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       wrappers = [],
       mention = false,
       file,
+      albumId,
     } = options
     messages += 1
     const id = `3A${String(messages).padStart(16, '0')}`
@@ -186,7 +187,9 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     const content = file
       ? file.isVoice
         ? { audioMessage: { ...mediaOf(file), ptt: true, seconds: 1, contextInfo } }
-        : { documentMessage: { ...mediaOf(file), fileName: file.name, caption: withMention, contextInfo } }
+        : file.isPicture
+          ? { imageMessage: { ...mediaOf(file), caption: withMention, contextInfo } }
+          : { documentMessage: { ...mediaOf(file), fileName: file.name, caption: withMention, contextInfo } }
       : quoting || passedOn || naming
         ? { extendedTextMessage: { text: withMention, contextInfo } }
         : { conversation: text }
@@ -202,7 +205,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       messageTimestamp: Math.floor(clock.now() / 1000),
       message: [...(isEphemeral ? ['ephemeralMessage'] : []), ...wrappers].reduceRight<object>(
         (message, wrapper) => ({ [wrapper]: { message } }),
-        content,
+        { ...content, ...(albumId !== undefined && albumInfo(albumId)) },
       ),
     }
     if (current?.isOpen) current.emit('messages.upsert', { messages: [message], type: 'notify' })
@@ -277,7 +280,11 @@ export interface BaileysSay {
     readonly mime?: string
     /** Whether it is a recording instead, which has no name and no caption. Default false. */
     readonly isVoice?: boolean
+    /** Whether it is a picture instead, which has no name. Default false. */
+    readonly isPicture?: boolean
   }
+  /** The id of the album that the picture belongs to. Default: none. */
+  readonly albumId?: string
   /** Whether it was written on the phone of this account. Default false. */
   readonly isMine?: boolean
   /** Whether it is in a chat with disappearing messages. Default false. */
@@ -287,6 +294,11 @@ export interface BaileysSay {
    * "viewOnceMessageV2". Default none.
    */
   readonly wrappers?: readonly string[]
+}
+
+/** Where Baileys' `proto.MessageContextInfo` names the album of a message. A `MEDIA_ALBUM` is 1. */
+function albumInfo(id: string): object {
+  return { messageContextInfo: { messageAssociation: { associationType: 1, parentMessageKey: { id } } } }
 }
 
 /**

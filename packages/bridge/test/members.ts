@@ -181,7 +181,6 @@ export function createMembers(): Members {
     }
     const channels = {
       ...{ connectionOf: () => ({ deliversOnce }), sinkFields: () => ({}), has: () => !options.lacksChannel },
-      hasButton: async () => await after(options.lookMs),
       showTyping: () => void told.push(`${name} types`),
       tryPost: async (_: unknown, note: { readonly text: string }) => void told.push(`${name} posts ${note.text}`),
     }
@@ -192,12 +191,18 @@ export function createMembers(): Members {
         done.push(`${name} ${entry.text}${isTried(entry) ? ' again' : ''}`)
         await state.withRetries(() => state.commit(removal))
       },
-      handlePress: async (_: unknown, __: unknown, one: Press) => {
+      handlePress: async (_: unknown, __: unknown, one: Press, requireDue: () => void) => {
+        await after(options.lookMs)
+        requireDue()
         await act(one.token, one.answer, one)
         done.push(`${name} pressed ${one.token}`)
         await one.answer(`Done: ${one.token}`)
       },
-      handleStop: async () => void done.push(`${name} stopped`),
+      handleStop: async (_: unknown, __: unknown, ___: unknown, requireDue: () => void) => {
+        await after(options.lookMs)
+        requireDue()
+        done.push(`${name} stopped`)
+      },
     }
     const runner = {
       ...{

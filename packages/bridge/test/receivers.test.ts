@@ -39,6 +39,23 @@ const withCommits =
     }
   }
 
+/** A press of the platform's own Stop button. */
+const stop = { type: 'stop', chat: { id: '1' }, actor: { id: '1', name: 'Ann' } } as const
+
+/** A store whose first read takes a while. */
+const slowReads =
+  (ms: number) =>
+  (store: Store): Store => {
+    let reads = 0
+    return {
+      ...store,
+      read: async (...given) => {
+        if (reads++ === 0) await new Promise<void>((resolve) => all.clock.after(ms, resolve))
+        return await store.read(...given)
+      },
+    }
+  }
+
 describe('a message', () => {
   test('that another member received is handled by the owner at once, which shows that it is typing', async () => {
     const { one } = await joinReceivers()
@@ -442,16 +459,7 @@ describe('a press at a member that does not own the chat', () => {
     ['is carried out', 1000, 0, [['owner pressed b/run/1'], ['Done: b/run/1']]],
     ['is not carried out', 1000, 1700, [[], [texts.notTaken]]],
   ])('%s if the first look takes %i ms and its owner is ready after %i ms', async (_, lookMs, restoreMs, expected) => {
-    let looks = 0
-    const { one } = await joinReceivers({
-      storeOf: (store) => ({
-        ...store,
-        read: async (...given) => {
-          if (looks++ === 0) await new Promise<void>((resolve) => all.clock.after(lookMs, resolve))
-          return await store.read(...given)
-        },
-      }),
-    })
+    const one = await all.join('one', { storeOf: slowReads(lookMs) })
     await joinOwner({ restoreMs })
     const received = one.receive('tg', all.press('b/run/1'), 'p1')
     await all.pass(2000)
@@ -594,8 +602,45 @@ describe('a press at a member that does not own the chat', () => {
   test('of the platform’s own Stop is carried out by the owner', async () => {
     const { one } = await joinReceivers()
     await joinOwner()
-    await one.receive('tg', { type: 'stop', chat: { id: '1' }, actor: { id: '1', name: 'Ann' } }, 's1')
+    await one.receive('tg', stop, 's1')
     await all.settle()
     expect(all.done).toEqual(['owner stopped'])
+  })
+})
+
+describe('a press that its owner received', () => {
+  test.each([
+    ['is carried out', 1900, [['owner pressed b/run/1'], ['Done: b/run/1']]],
+    ['is not carried out', 2100, [[], [texts.notTaken]]],
+  ])('%s if the first look takes %i ms', async (_, slowMs, expected) => {
+    const owner = await joinOwner({ storeOf: slowReads(slowMs) })
+    void owner.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(5000)
+    expect([all.done, all.told]).toEqual(expected)
+  })
+
+  test.each([
+    ['restores what runs there', { restoreMs: 3000 }],
+    ['looks for its button', { lookMs: 3000 }],
+  ])('is not carried out late if its process is stopped while it %s', async (_, options) => {
+    const owner = await joinOwner(options)
+    void owner.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(5000)
+    expect([all.done, all.told]).toEqual([[], [texts.notTaken]])
+  })
+
+  test('is refused again if the platform delivers it again', async () => {
+    const owner = await joinOwner({ storeOf: slowReads(2100) })
+    void owner.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(5000)
+    await owner.receive('tg', all.press('b/run/1'), 'p1')
+    expect([all.done, all.told]).toEqual([[], [texts.notTaken, texts.notTaken]])
+  })
+
+  test('of the platform’s own Stop is not carried out late, and the chat is told so', async () => {
+    const owner = await joinOwner({ lookMs: 3000 })
+    void owner.receive('tg', stop, 's1')
+    await all.pass(5000)
+    expect([all.done, all.told]).toEqual([[], [`owner posts ${texts.notTaken}`]])
   })
 })

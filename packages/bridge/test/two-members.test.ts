@@ -44,6 +44,8 @@ interface Member {
   readonly isFrozen: boolean
   /** Whether it can't reach the store, which others can. */
   isCutOff: boolean
+  /** Called before each call of the store. */
+  onStoreCall: () => void
 }
 
 let clock: HandClock
@@ -88,8 +90,15 @@ beforeEach(async () => {
     if (job.text === 'touch') {
       const state = { status: 'running', input: { command: 'touch a' } } as const
       job.write({ type: 'tool', callID: 'call_1', tool: 'bash', state })
-      const permission = { permission: 'bash', patterns: ['touch a'], always: [], title: 'touch a', metadata: {} }
-      job.ask({ type: 'permission', requestID: 'per_1', callID: 'call_1', ...permission }, (answer) => {
+      const permission = {
+        permission: 'bash',
+        patterns: ['touch a'],
+        always: ['touch a'],
+        title: 'touch a',
+        metadata: {},
+      }
+      const requestID = `per_${sessions.length}`
+      job.ask({ type: 'permission', requestID, callID: 'call_1', ...permission }, (answer) => {
         allowed.push(answer)
         setImmediate(() => job.end())
       })
@@ -172,6 +181,7 @@ async function startMember(): Promise<Member> {
   const whenAwake =
     <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
     async (...given: Given): Promise<Result> => {
+      member.onStoreCall()
       await awake
       if (member.isCutOff) throw new StoreError('busy', 'The store can’t be reached.')
       return await call(...given)
@@ -247,6 +257,7 @@ async function startMember(): Promise<Member> {
       return isFrozen
     },
     isCutOff: false,
+    onStoreCall: () => {},
   }
   members.push(member)
   await passes('it is started', () => isStarted)
@@ -463,6 +474,35 @@ test.each([
   expect(tokens.length).toBeGreaterThan(1)
   for (const token of tokens) expect(written.join()).not.toContain(token.split('.')[0])
 })
+
+test.each(['Allow once', 'Always'])(
+  'a press on %s is refused if its owner is frozen at any call of the state in between',
+  async (label) => {
+    const owner = await startMember()
+    for (const [index, chat] of chats.entries()) {
+      const messageID = await beginAsk(chat)
+      let left = index
+      owner.onStoreCall = () => {
+        if (left === 0) owner.freeze()
+        left -= 1
+      }
+      const pressedAt = clock.now()
+      const pressed = telegram.press(chat, messageID, label, { from: { id: chat, name: 'Ann' } })
+      await passes('it is frozen or answered', () => owner.isFrozen || allowed.length > 0)
+      if (allowed.length > 0) {
+        owner.onStoreCall = () => {}
+        return expect(index).toBeGreaterThan(0)
+      }
+      await passes('a while', () => clock.now() - pressedAt >= 3000)
+      owner.onStoreCall = () => {}
+      owner.wake()
+      await passes('the person is told', () => pressed.status !== 'waiting')
+      await passes('a while', () => clock.now() - pressedAt >= 6000)
+      expect([pressed.text, allowed]).toEqual([texts.notTaken, []])
+    }
+    expect.fail('It was never answered.')
+  },
+)
 
 test('a press whose owner is frozen is refused, and is not carried out when the owner wakes', async () => {
   const [first, second] = await startTwo()

@@ -2,9 +2,11 @@ import { escapeDeceptive } from '@reply/core'
 import { oneLine } from '@reply/sink/internal'
 import type { GrantList, SavedGrants } from '../asks/saved-grants.ts'
 import { inRows } from '../chats/channels.ts'
+import { callWhileDue } from '../servers/lease-context.ts'
 import type { Grant } from '../state/decode.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices } from './command.ts'
+import type { RequireDue } from './late-press.ts'
 
 /** How many grants are listed. */
 const mostGrants = 10
@@ -15,9 +17,9 @@ const patternLength = 200
 export interface AllowedCommand extends Command {
   /**
    * Revokes the grant of a button, and resolves with the reply. Rejects with a `CommandRefusal` if the grant is no longer
-   * listed or the server can't revoke it.
+   * listed or the server can't revoke it, and with a `LatePressError` if the press is too late.
    */
-  revokeByID(server: string, id: string): Promise<CommandReply>
+  revokeByID(server: string, id: string, requireDue: RequireDue): Promise<CommandReply>
 }
 
 /**
@@ -41,11 +43,11 @@ export function allowedCommand({ config }: CommandServices, grants: SavedGrants)
       if (!grant) throw new CommandRefusal(texts.notAllowed(plain(number)))
       return await revokeGrant(grant, listed)
     },
-    revokeByID: async (server, id) => {
+    revokeByID: async (server, id, requireDue) => {
       const listed = await grants.list(server)
       const grant = listed.grants.find((one) => one.id === id)
       if (!grant) throw new CommandRefusal(texts.notAllowed(plain(id)))
-      return await revokeGrant(grant, listed)
+      return await callWhileDue(requireDue, async () => await revokeGrant(grant, listed))
     },
   }
 

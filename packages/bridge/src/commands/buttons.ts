@@ -11,13 +11,18 @@ import { texts } from '../texts.ts'
 import type { AllowedCommand } from './allowed.ts'
 import { type CommandReply, type CommandServices, clientFor, postReply, replyOrErrorText, targetOf } from './command.ts'
 import { diffReply } from './diff.ts'
+import { LatePressError, type RequireDue } from './late-press.ts'
 import { type SessionRequest, sessionPage, switchToSession } from './new-sessions-switch-current-fork.ts'
 
-/** Does what one of the bridge's own buttons says, for a person, and answers the press. */
+/**
+ * Does what one of the bridge's own buttons says, for a person, and answers the press. Rejects with a `LatePressError`, without an
+ * answer, if the press is too late.
+ */
 export type HandlePress = (
   place: ChatPlace,
   person: Person,
   press: Extract<Inbound, { type: 'press' }>,
+  requireDue: RequireDue,
 ) => Promise<void>
 
 /**
@@ -26,10 +31,12 @@ export type HandlePress = (
  */
 export function createPressHandler(services: CommandServices, backlog: Backlog, allowed: AllowedCommand): HandlePress {
   const { state, channels, people, runner, failed, onError } = services
-  return async (place, person, { token, actor, answer, messageRef }) => {
+  return async (place, person, { token, actor, answer, messageRef }, requireDue) => {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
     const shown = token === diffButton ? await sessionOfMessage(state, place, messageRef) : undefined
     if (!shown && !(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
+    // The look waits for the message of the button to be confirmed.
+    requireDue()
     const right = verb === 'revoke' ? 'approve' : 'prompt'
     const mayRead = shown !== undefined && person.may.has('admin')
     if (!person.may.has(right) && !mayRead) return await answer(texts.mayNot(right))
@@ -42,20 +49,23 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
     })
     switch (verb) {
       case 'page': {
-        const page = async (): Promise<CommandReply> =>
-          await sessionPage(services, await sessionRequest(), Number(value))
+        const page = async (): Promise<CommandReply> => {
+          const reply = await sessionPage(services, await sessionRequest(), Number(value))
+          requireDue()
+          return reply
+        }
         return await replaceWith(await replyOrErrorText(page, onError))
       }
       case 'switch': {
         const switched = async (): Promise<CommandReply> =>
-          await switchToSession(services, await sessionRequest(), value)
+          await switchToSession(services, await sessionRequest(), value, requireDue)
         return await replaceWith(await replyOrErrorText(switched, onError))
       }
       case 'revoke': {
         await answer()
         const revoked = async (): Promise<CommandReply> => {
           const { route } = await targetOf(services, place)
-          return await allowed.revokeByID(route.server, value)
+          return await allowed.revokeByID(route.server, value, requireDue).catch(lateReply)
         }
         return await postReply(channels, place, await replyOrErrorText(revoked, onError))
       }
@@ -66,7 +76,9 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
         return await postReply(channels, place, { replyTo: messageRef, ...(await replyOrErrorText(diff, onError)) })
       }
       case 'run':
-        return await answer((await backlog.runEntry(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)
+        return await answer(
+          (await backlog.runEntry(place, value, isOwn, requireDue)) ? texts.runsAgain : texts.backlogGone,
+        )
       case 'drop':
         return await dropBacklog()
       case 'again':
@@ -89,7 +101,7 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
      * are of others.
      */
     async function dropBacklog(): Promise<void> {
-      const { dropped, list } = await backlog.dropEntries(place, isOwn)
+      const { dropped, list } = await backlog.dropEntries(place, isOwn, requireDue)
       if (dropped === 0 && list) return await answer(texts.othersBacklog)
       await replaceWith(list ?? { text: texts.left })
     }
@@ -105,11 +117,17 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
       const prompt = toQueuedPrompt(stored)
       if (!isOwn(prompt)) return await answer(texts.othersRun(prompt.actor.name))
       const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
-      if (!(await state.commit([once, ...(mustRun ? [runner.enqueue(prompt)] : [])])))
-        return await answer(texts.buttonGone)
+      const isFirst = await state.commit([once, ...(mustRun ? [runner.enqueue(prompt)] : [])], { requireDue })
+      if (!isFirst) return await answer(texts.buttonGone)
       void failed.emitCounts().catch(onError)
       if (mustRun) runner.startQueue(place)
       await replaceWith({ text: mustRun ? texts.runsAgain : texts.left })
     }
   }
+}
+
+/** Returns the reply to a press that was answered already, and is too late. Rethrows other errors. */
+function lateReply(error: unknown): CommandReply {
+  if (error instanceof LatePressError) return { text: error.message }
+  throw error
 }

@@ -9,6 +9,7 @@ import type { BridgeServices } from '../runs/services.ts'
 import type { Route, SessionRef } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
+import { LatePressError } from './late-press.ts'
 import type { CommandName } from './names.ts'
 
 /** One of the bridge's own commands. */
@@ -88,8 +89,8 @@ export function clientFor({ servers }: Pick<BridgeServices, 'servers'>, { server
 }
 
 /**
- * Resolves as the work does. Never rejects: an error becomes a reply, and one that is not a `CommandRefusal` also goes to
- * `onError`.
+ * Resolves as the work does. An error becomes a reply, and one that is not a `CommandRefusal` also goes to `onError`. Only rejects
+ * with a `LatePressError`.
  */
 export async function replyOrErrorText<Reply extends CommandReply | undefined>(
   work: () => Promise<Reply>,
@@ -98,6 +99,7 @@ export async function replyOrErrorText<Reply extends CommandReply | undefined>(
   try {
     return await work()
   } catch (error) {
+    if (error instanceof LatePressError) throw error
     if (error instanceof CommandRefusal) return { text: error.message }
     onError(toError(error))
     const isMissing = errorTypeOf(error) === 'unsupported'

@@ -12,6 +12,7 @@ import { texts } from '../texts.ts'
 import { allowedCommand } from './allowed.ts'
 import { createPressHandler, type HandlePress } from './buttons.ts'
 import { type Command, type CommandServices, postReply, replyOrErrorText, targetOf } from './command.ts'
+import type { RequireDue } from './late-press.ts'
 import { commandNameIn, commandPattern, isOwnCommand } from './names.ts'
 import { registerCommands } from './register.ts'
 import { stopRuns } from './stop-cancel-interrupt.ts'
@@ -31,8 +32,11 @@ export interface Commands {
   runCommand(entry: QueuedPrompt, person: Person, removal: readonly Write[]): Promise<void>
   /** Does what one of the bridge's own buttons says, and answers the press. */
   readonly handlePress: HandlePress
-  /** Stops the runs of the place for a press of the platform's own Stop button, and posts the result. */
-  handleStop(place: ChatPlace, person: Person, actor: Actor): Promise<void>
+  /**
+   * Stops the runs of the place for a press of the platform's own Stop button, and posts the result. Rejects with a
+   * `LatePressError` if it is too late.
+   */
+  handleStop(place: ChatPlace, person: Person, actor: Actor, requireDue: RequireDue): Promise<void>
 }
 
 const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
@@ -76,8 +80,8 @@ export function createCommands(services: CommandServices, backlog: Backlog, gran
   }
 
   /** Stops the runs of the place that the person may stop, and waits until the result is posted. */
-  async function handleStop(place: ChatPlace, person: Person, actor: Actor): Promise<void> {
-    await postReply(channels, place, await stopRuns(services, { place, person, actor }))
+  async function handleStop(...[place, person, actor, requireDue]: Parameters<Commands['handleStop']>): Promise<void> {
+    await postReply(channels, place, await stopRuns(services, { place, person, actor, requireDue }))
   }
 }
 

@@ -4,6 +4,7 @@ import type { Person } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
+import type { RequireDue } from './late-press.ts'
 
 /**
  * Makes the next prompt of the chat start a new session, with the title if one is given. Only stores that in the chat's route, and
@@ -130,12 +131,13 @@ export async function sessionPage(
 
 /**
  * Switches the place to a session, by its number in the list or by the start of its id with at least five characters, and
- * returns the reply. Throws a `CommandRefusal` if none or several match.
+ * returns the reply. Throws a `CommandRefusal` if none or several match. `requireDue`: for a press of a button.
  */
 export async function switchToSession(
   services: CommandServices,
   request: SessionRequest,
   numberOrID: string,
+  requireDue?: RequireDue,
 ): Promise<CommandReply> {
   const { state, routes } = services
   const { place, route } = request
@@ -145,7 +147,7 @@ export async function switchToSession(
     (/^\d+$/.test(numberOrID) ? all[Number(numberOrID) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
   if (!chosen) throw new CommandRefusal(texts.notSwitched(plain(oneLine(numberOrID, labelLength))))
   const { sessionID, title } = chosen
-  await state.commit(routes.writeSwitch(place, { ...route, sessionID }))
+  await state.commit(routes.writeSwitch(place, { ...route, sessionID }), { requireDue })
   return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
 }
 

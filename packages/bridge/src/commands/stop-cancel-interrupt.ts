@@ -4,12 +4,14 @@ import { toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import { cancelFor, mayActOn } from '../runs/active-runs.ts'
+import { callWhileDue } from '../servers/lease-context.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import { isAudio } from '../voice/audio.ts'
 import type { Command, CommandReply, CommandServices } from './command.ts'
+import { LatePressError, type RequireDue } from './late-press.ts'
 
 /** Stops what runs in the chat, see `stopRuns`. `/stop` and `/cancel` do the same. */
 export function stopCommand(name: 'stop' | 'cancel', services: CommandServices): Command {
@@ -42,6 +44,8 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messa
   readonly place: ChatPlace
   readonly person: Person
   readonly actor: Actor
+  /** For a press of the platform's Stop button. Default: it is never late, like a command, which is handled in order. */
+  readonly requireDue?: RequireDue | undefined
 }
 
 /**
@@ -50,14 +54,14 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messa
  */
 async function dropNote(
   { state, runner, people }: CommandServices,
-  { place, person, actor }: StopRequest,
+  { place, person, actor, requireDue }: StopRequest,
 ): Promise<CommandReply | undefined> {
   const [prompt] = await runner.queuedPrompts(place)
   if (!prompt?.files.some(isAudio)) return undefined
   if (!people.isSamePerson(prompt, { channel: place.channel, actor }) && !person.may.has('admin'))
     return { text: texts.othersRun(plain(prompt.actor.name)) }
   const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(place), id: runner.queueIDOf(prompt) }
-  if (!(await state.commit([removal]))) return undefined
+  if (!(await state.commit([removal], { requireDue }))) return undefined
   runner.cancelTranscription(prompt)
   return { text: texts.canceled }
 }
@@ -82,10 +86,10 @@ async function isLeft(
  * shows. Without these, removes a prompt whose voice note is being transcribed. Otherwise aborts the session: for an admin, because
  * a run may have been started elsewhere, and for the author of a run that was put aside. A request that was tried before a
  * restart only stops runs that were canceled, or that started before it was received. If a run can't be stopped, the error goes
- * to `onError` and into the reply.
+ * to `onError` and into the reply. Rejects with a `LatePressError` if the request is too late.
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
-  const { place, person, actor, messageRef, command = '/stop' } = request
+  const { place, person, actor, messageRef, command = '/stop', requireDue = () => {} } = request
   const { state, runner, runs, routes, people, servers, onError } = services
   const isAgain = isTried(request)
   await runner.whenRestored(place)
@@ -102,6 +106,7 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
     const { followed, prompt } = others.execution()
     return { text: followed ? texts.mayNot('approve') : texts.othersRun(plain(prompt.actor.name)) }
   }
+  requireDue()
   const note = running.length === 0 ? await dropNote(services, request) : undefined
   if (note) return note
   try {
@@ -119,9 +124,11 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
     if (!reply || reply.phase === 'settled') return { text: texts.nothingRuns }
     // The next prompt of the chat may have begun meanwhile. It is not the run that is to be stopped.
     if (runs.active(place).length > 0) return { text: texts.nothingRuns }
-    await client.abort(route.sessionID)
+    const { sessionID } = route
+    await callWhileDue(requireDue, async () => await client.abort(sessionID))
     return { text: texts.canceled }
   } catch (error) {
+    if (error instanceof LatePressError) throw error
     onError(toError(error))
     return { text: texts.notStopped(plain(chatMessageOf(error))) }
   }

@@ -1,22 +1,29 @@
 import type { Ask, Client, PermissionAsk } from '@reply/core'
-import { type AnswerInbound, answerWith, type Inbound } from '@reply/sink'
+import { type AnswerInbound, answerWith, type Inbound, type Sink } from '@reply/sink'
 import type { ActorRef, NamedActor } from '../asks/answered-by.ts'
 import type { SavedGrants } from '../asks/saved-grants.ts'
+import { LatePressError, type RequireDue } from '../commands/late-press.ts'
 import { BridgeError, errorTypeOf } from '../error.ts'
 import { takenOverError } from '../members/membership.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
+import { callWhileDue } from '../servers/lease-context.ts'
 import { chatMessageOf, texts } from '../texts.ts'
 
 /**
  * Sends a message or press as the answer to a pending ask of that chat, and answers the person. Resolves with false if it is
- * not such an answer, and sends nothing then. `beforeAnswer` is awaited before the answer is sent to the server. Rejects with
- * `taken-over` if it could not be sent because another process took over the chat.
+ * not such an answer, and sends nothing then. Rejects with `taken-over` if it could not be sent because another process took over
+ * the chat, and with a `LatePressError` or an answer that says so if `requireDue` threw that.
  */
 export type AnswerAsk = (
   channel: string,
   inbound: Exclude<Inbound, { type: 'stop' }>,
-  beforeAnswer?: () => Promise<void>,
+  options?: {
+    /** Awaited before the answer is sent to the server. */
+    readonly beforeAnswer?: () => Promise<void>
+    /** For a press. Default: it is never late. */
+    readonly requireDue?: RequireDue
+  },
 ) => Promise<boolean>
 
 /** Returns a function that sends an input of a chat as the answer to one of its pending asks, if it is one. */
@@ -26,7 +33,7 @@ export function createAnswerAsk(
   allowed: SavedGrants,
 ): AnswerAsk {
   const { servers, channels, people, runs, answeredBy, lease, onError } = services
-  return async (channel, inbound, beforeAnswer) => {
+  return async (channel, inbound, { beforeAnswer, requireDue = () => {} } = {}) => {
     let isTakenAway = false
     const onFailed = (): void => {
       isTakenAway = lease.current() === undefined
@@ -39,21 +46,36 @@ export function createAnswerAsk(
     const running = runs.followed({ channel, chat: inbound.chat }).flatMap(({ sinks, stream }) => {
       const followed = stream()
       const here = sinks.filter((one) => one.channel === channel)
-      return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
+      return followed ? here.map(({ sink }) => ({ sink: dueSink(sink, requireDue), stream: followed })) : []
     })
     return await answerWith({
-      client: clientFor({ channel, actorID: inbound.actor.id, name: inbound.actor.name }, onFailed),
+      client: clientFor({ channel, actorID: inbound.actor.id, name: inbound.actor.name }, requireDue, onFailed),
       running: () => running,
       beforeAnswer,
       texts: channels.sinkFields(channel).texts,
     })({ ...inbound, answer })
   }
 
+  /** Returns a sink that finds no asks for a late press: an ask would take each answer that it is given. */
+  function dueSink(sink: Pick<Sink, 'findAsks'>, requireDue: RequireDue): Pick<Sink, 'findAsks'> {
+    return {
+      findAsks: async (...given) => {
+        const found = await sink.findAsks(...given)
+        requireDue()
+        return found
+      },
+    }
+  }
+
   /**
    * Returns a client that answers asks for a person, each on its own server. Its calls reject like `sendTracked`, after they
    * have called `onFailed`.
    */
-  function clientFor(by: NamedActor, onFailed: () => void): Pick<Client, 'answer' | 'reject' | 'abort'> {
+  function clientFor(
+    by: NamedActor,
+    requireDue: RequireDue,
+    onFailed: () => void,
+  ): Pick<Client, 'answer' | 'reject' | 'abort'> {
     const noteFailure = async (call: () => Promise<unknown>): Promise<void> => {
       try {
         await call()
@@ -66,15 +88,25 @@ export function createAnswerAsk(
       answer: async (ask, answer) =>
         await noteFailure(async () => {
           const { name, client } = requireAnswerableServer(ask, by)
-          const send = async (): Promise<void> => await sendTracked(ask, by, client.answer(ask, answer))
+          const send = async (): Promise<void> =>
+            await await sendTracked(
+              ask,
+              by,
+              callWhileDue(requireDue, async () => await client.answer(ask, answer)),
+            )
           return ask.type === 'permission' && answer === 'always'
             ? await sendWithGrant(ask, name, by, send)
             : await send()
         }),
       reject: async (ask, message) =>
-        await noteFailure(
-          async () => await sendTracked(ask, by, requireAnswerableServer(ask, by).client.reject(ask, message)),
-        ),
+        await noteFailure(async () => {
+          const { client } = requireAnswerableServer(ask, by)
+          await sendTracked(
+            ask,
+            by,
+            callWhileDue(requireDue, async () => await client.reject(ask, message)),
+          )
+        }),
       // Never called: stops have a path of their own.
       abort: async () => {},
     }
@@ -104,7 +136,8 @@ export function createAnswerAsk(
 
   /**
    * Resolves as `sending` does, and remembers who answered. On a failure, forgets that, rejects with a short message for the
-   * person, and reports the full error to `onError`. Passes on an `already-resolved` error as it is, without a report.
+   * person, and reports the full error to `onError`. Passes on an `already-resolved` error and a `LatePressError` as they are,
+   * without a report.
    */
   async function sendTracked<T>({ requestID }: Ask, by: ActorRef, sending: Promise<T>): Promise<T> {
     // The event stream may report the answer before the request returns.
@@ -113,7 +146,8 @@ export function createAnswerAsk(
       return await sending
     } catch (cause) {
       answeredBy.takeActor(requestID)
-      if (!(cause instanceof Error) || errorTypeOf(cause) === 'already-resolved') throw cause
+      const isExpected = cause instanceof LatePressError || errorTypeOf(cause) === 'already-resolved'
+      if (!(cause instanceof Error) || isExpected) throw cause
       onError(cause)
       throw new BridgeError('inbound', texts.notAnswered(chatMessageOf(cause)), { cause })
     }

@@ -2,9 +2,10 @@ import type { Actor, Inbound } from '@reply/sink'
 import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
 import type { Commands } from '../commands/dispatch.ts'
+import { LatePressError, type RequireDue } from '../commands/late-press.ts'
 import { editByReply } from '../commands/queue-steer.ts'
 import type { Busy } from '../config/schema.ts'
-import { BridgeError, isTakenOver, toError } from '../error.ts'
+import { isTakenOver, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import type { RateLimit } from '../people/rate-limit.ts'
 import { type ChatPlace, entryFor } from '../place.ts'
@@ -37,10 +38,10 @@ export interface Intake {
   /** Call it for each action of a person in the place that this process received, also for one that is ignored. */
   noteActive(place: ChatPlace): void
   /**
-   * Carries out a press or a Stop that this process received, once for each id. `isDue` is called right before that: if it is
-   * false, the press is refused. Default: it is never late.
+   * Carries out a press or a Stop, once for each id. `isDue` is called right before each effect: once it is false, the press is
+   * refused, and the person is told so.
    */
-  press(channel: string, inbound: InboundPress, id: string, isDue?: () => boolean): Promise<void>
+  press(channel: string, inbound: InboundPress, id: string, isDue: () => boolean): Promise<void>
   /**
    * Begins to handle what is stored and new: messages, and presses that other members received. Call it at the start, on each
    * hint, and every 5 s, because hints may be lost. Does not wait until they are handled. Never rejects.
@@ -79,7 +80,8 @@ export function createIntake(options: {
   const answerAsk = createAnswerAsk(services, runner, grants)
   const inbox = createInbox({ services, handle, admit, onForwarded, isUrgent, putAside })
   const presses = createPressTaker({ state, lease, clock, onError, handle: press, whenRestored: runner.whenRestored })
-  const pressed = createRecent<true>(mostPresses)
+  /** What people are told of a press that is delivered again. */
+  const pressed = createRecent<string | undefined>(mostPresses)
   return {
     take,
     noteActive: failed.onPlaceActive,
@@ -164,55 +166,52 @@ export function createIntake(options: {
 
   /**
    * Carries out a press or the platform's Stop button, without the inbox. A press on a button of the bridge's own runs it, and
-   * any other may answer an ask. Only answers a press that was carried out before.
+   * any other may answer an ask. Only answers a press that was carried out or refused before.
    */
   async function press(...[channel, inbound, id, isDue]: Parameters<Intake['press']>): Promise<void> {
     const key = `${channel}/${id}`
-    if (pressed.has(key)) return inbound.type === 'stop' ? undefined : await inbound.answer()
-    pressed.set(key, true)
+    if (pressed.has(key)) return inbound.type === 'stop' ? undefined : await inbound.answer(pressed.get(key))
+    pressed.set(key, undefined)
+    const requireDue = (): void => {
+      if (isDue()) return
+      pressed.set(key, texts.notTaken)
+      throw new LatePressError()
+    }
     try {
-      await carryOut(channel, inbound, isDue)
+      await carryOut(channel, inbound, requireDue)
     } catch (error) {
+      if (error instanceof LatePressError) return await refuseLate(channel, inbound)
       // The platform may deliver it again, if it was not taken.
       pressed.delete(key)
       throw error
     }
   }
 
+  /** Tells the person that a press came too late. The platform's Stop can only be answered in the chat. */
+  async function refuseLate(channel: string, inbound: InboundPress): Promise<void> {
+    if (inbound.type !== 'stop') return await inbound.answer(texts.notTaken)
+    await channels.tryPost({ channel, chat: inbound.chat }, { text: texts.notTaken })
+  }
+
   /**
    * Refuses presses beyond the rate limit, and people who are strangers by now. Ignores a Stop of a person with neither `prompt`
-   * nor `admin`, and one that is late. Refuses a press that is late: also the looks for its button and its ask take time.
+   * nor `admin`. Rejects with a `LatePressError` if the press is late before it has had an effect.
    */
-  async function carryOut(channel: string, inbound: InboundPress, isDue?: () => boolean): Promise<void> {
-    const isLate = (): boolean => isDue?.() === false
+  async function carryOut(channel: string, inbound: InboundPress, requireDue: RequireDue): Promise<void> {
     const place = { channel, chat: inbound.chat }
     failed.onPlaceActive(place)
     const person = people.personOf(channel, inbound.actor)
     if (inbound.type === 'stop') {
       const mayStop = person?.may.has('prompt') || person?.may.has('admin')
-      if (person && mayStop && !isLate()) await commands.handleStop(place, person, inbound.actor)
+      if (person && mayStop) await commands.handleStop(place, person, inbound.actor, requireDue)
       return
     }
     if (!rate.countIfAllowed(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
     await runner.whenRestored(place)
     const personNow = people.personOf(channel, inbound.actor)
     if (!personNow) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
-    if (inbound.isForeign) {
-      // Waits until the button is confirmed, so that the next look does not.
-      if (isDue) await channels.hasButton(place, inbound.messageRef, inbound.token)
-      return await (isLate() ? inbound.answer(texts.notTaken) : commands.handlePress(place, personNow, inbound))
-    }
-    let isRefused = false
-    const requireDue = async (): Promise<void> => {
-      isRefused = isLate()
-      if (isRefused) throw new BridgeError('inbound', texts.notTaken)
-    }
-    try {
-      await answerAsk(channel, inbound, requireDue)
-    } catch (error) {
-      if (!isRefused) throw error
-      await inbound.answer(texts.notTaken)
-    }
+    if (inbound.isForeign) return await commands.handlePress(place, personNow, inbound, requireDue)
+    await answerAsk(channel, inbound, { requireDue })
   }
 
   /**
@@ -253,7 +252,8 @@ export function createIntake(options: {
     }
     const hasNote = entry.files.some(isAudio)
     // Anyone may be heard in a voice note, and a transcriber may mishear, so it answers nothing. Nor does its caption.
-    const isAnswer = !entry.isCommand && !hasNote && (await answerAsk(entry.channel, text, noteAnswer))
+    const isAnswer =
+      !entry.isCommand && !hasNote && (await answerAsk(entry.channel, text, { beforeAnswer: noteAnswer }))
     if (isAnswer) return await remove()
     // An earlier process was sending it as an answer, and the ask is no longer pending, most likely because of that.
     if (entry.isAnswer) return await refuse(texts.maybeAnswered)

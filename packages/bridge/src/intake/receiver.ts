@@ -17,7 +17,7 @@ import type { Activity } from '../notices/activity.ts'
 import type { People } from '../people/people.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { isOldMessage } from '../runs/backlog.ts'
-import { pressPrefix } from '../state/forwarded-press.ts'
+import { pressMs, pressPrefix } from '../state/forwarded-press.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { shardIn, wakePrefix } from '../state/shard-of.ts'
 import type { SharedState } from '../state/state.ts'
@@ -377,7 +377,8 @@ export function createReceiver(options: {
         ? undefined
         : await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
     const owner = ownerOf(place)
-    if (owner) return await owner.press(channel, inbound, id)
+    const isDue = (): boolean => clock.monotonic() <= receivedAt + pressMs
+    if (owner) return await owner.press(channel, inbound, id, isDue)
     const result = await forwarder.forward(place, inbound, id, receivedAt)
     if (inbound.type === 'stop') return
     switch (result.type) {

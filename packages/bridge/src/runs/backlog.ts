@@ -22,9 +22,18 @@ export interface Backlog {
    */
   addAndGather(entry: QueuedPrompt, removal: readonly Write[]): Promise<void>
   /** Queues an entry that a person chose. Resolves with false if it no longer exists or is not theirs. */
-  runEntry(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
-  /** Removes a person's entries of a place. Resolves with the entries of others. */
-  dropEntries(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<RemainingBacklog>
+  runEntry(
+    place: ChatPlace,
+    id: string,
+    isOwn: (entry: QueuedPrompt) => boolean,
+    requireDue: () => void,
+  ): Promise<boolean>
+  /** Removes a person's entries of a place. Resolves with the entries of others. Rejects with what `requireDue` throws before. */
+  dropEntries(
+    place: ChatPlace,
+    isOwn: (entry: QueuedPrompt) => boolean,
+    requireDue: () => void,
+  ): Promise<RemainingBacklog>
   /** Applies the policy to messages that an earlier process stored, and posts lists that it could not post. */
   restoreBacklog(): Promise<void>
   /** Removes entries that are too old to be chosen. */
@@ -274,10 +283,10 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
    * Moves an entry that a person chose to the queue of its place, and starts that queue. Resolves with false if it is no longer
    * in the backlog, or if `isOwn` does not accept it.
    */
-  async function runEntry(...[place, id, isOwn]: Parameters<Backlog['runEntry']>): Promise<boolean> {
+  async function runEntry(...[place, id, isOwn, requireDue]: Parameters<Backlog['runEntry']>): Promise<boolean> {
     const entry = (await entriesOf(place)).find((one) => one.id === id)
     if (!entry || !isOwn(entry)) return false
-    const isMoved = await state.commit(writesToRun(entry))
+    const isMoved = await state.commit(writesToRun(entry), { requireDue })
     runner.startQueue(place)
     return isMoved
   }
@@ -286,11 +295,16 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
    * Removes the entries that a person leaves, which `isOwn` accepts, and resolves with their number and a list of the others.
    * Entries that the policy has not decided stay.
    */
-  async function dropEntries(...[place, isOwn]: Parameters<Backlog['dropEntries']>): Promise<RemainingBacklog> {
+  async function dropEntries(
+    ...[place, isOwn, requireDue]: Parameters<Backlog['dropEntries']>
+  ): Promise<RemainingBacklog> {
     const entries = (await entriesOf(place)).filter(({ left }) => left !== undefined)
     const ownEntries = entries.filter(isOwn)
     // Separate commits: one may have been chosen meanwhile.
-    for (const entry of ownEntries) await state.withRetries(() => state.commit(writeRemoval(entry)))
+    for (const [index, entry] of ownEntries.entries()) {
+      const options = index === 0 ? { requireDue } : {}
+      await state.withRetries(() => state.commit(writeRemoval(entry), options))
+    }
     const others = entries.filter((entry) => !isOwn(entry))
     return { dropped: ownEntries.length, list: others.length > 0 ? listMessage(others, false) : undefined }
   }

@@ -4,7 +4,7 @@ import { type Lease, withLease } from '@reply/sink/internal'
 import type { LoadedConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
-import { callLease } from './lease-context.ts'
+import { callPermit } from './lease-context.ts'
 
 /** A server or an agent of the config. */
 export type ServerConfig = BridgeConfig['servers'][string]
@@ -46,18 +46,28 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
     const source = (await loadAgentSource())(agent, { cwd: directory, env, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
-  const own = whenHeld && { fetch: leasedFetch(async () => await (callLease()?.whenHeld ?? whenHeld)()) }
+  const own = whenHeld && { fetch: callFetch(whenHeld) }
   // One of the members watches the server, see `ServerWatches`.
   const follow = 'own'
   return connect({ ...rest, ...own, follow, url, directory, username, password: password && secret(password) })
 }
 
+/** Returns a `fetch` for all shards: `leasedFetch` with the permit of the call that makes the request. */
+function callFetch(whenHeld: Lease): typeof fetch {
+  return async (input, init) => {
+    // Read now: right before the first byte is sent, the current code is part of another call.
+    const permit = callPermit(whenHeld)
+    return await leasedFetch(permit.whenHeld, permit.onSend)(input, init)
+  }
+}
+
 /**
  * Returns a `fetch` that waits for the lease before each request, except for GET requests, and again right before the first byte
  * is sent: a process may be suspended while it connects, and another one take over meanwhile. It aborts the request when the
- * lease is lost, and rejects without sending it if the caller's signal aborts first.
+ * lease is lost, and rejects without sending it if the caller's signal aborts first. `onSend` is called right before the request is
+ * sent.
  */
-export function leasedFetch(whenHeld: Lease): typeof fetch {
+export function leasedFetch(whenHeld: Lease, onSend: () => void = () => {}): typeof fetch {
   return async (input, init = {}) => {
     // The core passes `Request` objects.
     const request = new Request(input, init)
@@ -66,11 +76,15 @@ export function leasedFetch(whenHeld: Lease): typeof fetch {
     const bytes = new Uint8Array(await request.arrayBuffer())
     const allowed = async (): Promise<AbortSignal> => await unlessAborted(whenHeld(), callerSignal)
     return await withLease(allowed, callerSignal, async (signal) => {
-      if (bytes.length === 0) return await fetch(url, { method, headers, signal })
+      if (bytes.length === 0) {
+        onSend()
+        return await fetch(url, { method, headers, signal })
+      }
       let refusal: unknown
       const permit = async (): Promise<void> => {
         try {
           await allowed()
+          onSend()
         } catch (error) {
           refusal = error
           throw error

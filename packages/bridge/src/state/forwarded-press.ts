@@ -29,13 +29,12 @@ export type PressAnswer =
   /** The dialog that opens. */
   | { readonly type: 'open'; readonly form: Form }
 
-/**
- * How long after a member received a press it can be claimed, in ms, without the time that storing the start of it takes. With
- * `announceMs`, it is 2 s after the press: Discord shows a failure after 3 s.
- */
-export const claimableMs = 1500
-/** How long storing the start of that time may take, in ms. A press that needs longer is not forwarded. */
+/** How long after a member received a press it may be carried out, in ms. Discord shows a failure after 3 s. */
+export const pressMs = 2000
+/** How long storing the start of a forwarded press's time may take, in ms. A press that needs longer is not forwarded. */
 export const announceMs = 500
+/** How long after a member received a press another one can claim it, in ms, without the time that storing the start of it takes. */
+export const claimableMs = pressMs - announceMs
 /** How long answers are stored, in ms. */
 export const answerKeptMs = 10_000
 

@@ -15,12 +15,18 @@ export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues'>
    * Applies all writes or none. Resolves with false if one of them conflicts. Rejects with `taken-over` once another process
    * took over the shard. If it rejects, nothing was written.
    */
-  commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean>
+  commit(writes: readonly Write[], options?: LeasedCommitOptions): Promise<boolean>
   /**
    * Retries a call while the store fails, for data that must not be lost. Rejects with other errors of the call, and once
    * the bridge is stopping.
    */
   withRetries<Result>(call: () => Promise<Result>): Promise<Result>
+}
+
+/** Options of `State.commit`. */
+export interface LeasedCommitOptions extends CommitOptions {
+  /** Called right before each try. If it throws, nothing is written, and the commit rejects with that. */
+  readonly requireDue?: (() => void) | undefined
 }
 
 /** The rows of all shards, which any process may read. Keys and queues are as the store has them. */
@@ -132,8 +138,9 @@ export function createLeasedCommit({
   readonly stopping: AbortSignal
   readonly onFenced?: (() => void) | undefined
 }): State['commit'] {
-  return async (writes, options) => {
+  return async (writes, { requireDue = () => {}, ...options } = {}) => {
     for (let tries = 1; ; tries++) {
+      requireDue()
       const current = lease.current()
       if (!current) throw takenOverError()
       try {

@@ -43,13 +43,16 @@ const forOneMember: StoreContractOptions['skip'] = {
   'passes hints on to another store, of commits, freed leases and freezes': oneMember,
 }
 
+const forgetful = 'it forgets everything with its process'
+
 const setups: readonly [string, StoreContractOptions['skip'], () => StoreStage | Promise<StoreStage>][] = [
   [
     'the memory store',
     {
       ...withoutNetwork,
-      'has what it acknowledged after its engine was killed, and nothing that it rejected':
-        'it forgets everything with its process',
+      'has what it acknowledged after its engine was killed, and nothing that it rejected': forgetful,
+      'has what need not survive a crash of the machine after its engine was killed, because a process may go on':
+        forgetful,
     },
     () => {
       const [clock, memory] = [createHandClock(), createStoreMemory()]

@@ -20,7 +20,6 @@ export interface Lane {
 export interface Commit {
   readonly writes: readonly Write[]
   readonly lease: StoreLease | undefined
-  readonly survives: 'machine' | 'process'
   readonly hint: string | undefined
 }
 
@@ -125,8 +124,7 @@ export function createLane(connection: Connection, schema: string, server: strin
    */
   async function sendBatch(commits: readonly Commit[]): Promise<readonly number[]> {
     const number = ++batches
-    const isSynced = commits.some(({ survives }) => survives === 'machine')
-    const sql = `SELECT ${schema}.commit_batch($1, $2, $3, $4) AS results`
+    const sql = `SELECT ${schema}.commit_batch($1, $2, $3) AS results`
     const startedAt = systemClock.monotonic()
     let sent = JSON.stringify(commits.map(encoded))
     let isUnknown = false
@@ -134,7 +132,7 @@ export function createLane(connection: Connection, schema: string, server: strin
     for (let tries = 1; ; tries++) {
       try {
         await openOrRejectWaiting()
-        const [row] = await connection.query<{ results: number[] }>(sql, [writer, number, isSynced, sent], commitMs)
+        const [row] = await connection.query<{ results: number[] }>(sql, [writer, number, sent], commitMs)
         if (row?.results.length === commits.length) return row.results
         break
       } catch (error) {

@@ -127,8 +127,8 @@ function openStore(options: PostgresStoreOptions): Store {
       const names = (await lane.run<{ queue: Buffer }>(sql, rangeOf(prefix))).map(({ queue }) => queue)
       return names.filter(isKey).map(keyText)
     },
-    commit: async (writes, lease, { survives = 'machine', hint } = {}) =>
-      await lane.commit({ writes, lease, survives, hint }),
+    // The server may crash while the process goes on, so each commit survives that, whatever `survives` is.
+    commit: async (writes, lease, { hint } = {}) => await lane.commit({ writes, lease, hint }),
     beat: async (request) => {
       if (isClosed) throw closedError()
       try {

@@ -122,9 +122,7 @@ END $$;
 
 -- Makes a batch of commits, each completely or not at all, and returns one number for each: -1 for done, -2 for fenced, else
 -- the index of the write that conflicts. A batch that was made before is not made again: its results are returned.
-CREATE FUNCTION ${schema}.commit_batch(
-  of_writer uuid, number bigint, is_synced boolean, commits json
-) RETURNS int[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION ${schema}.commit_batch(of_writer uuid, number bigint, commits json) RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
   earlier ${schema}.writers;
   made int[] := '{}';
@@ -132,9 +130,7 @@ DECLARE
   w record;
   fault int;
 BEGIN
-  IF is_synced THEN PERFORM ${schema}.sync_commit();
-  ELSE PERFORM set_config('synchronous_commit', 'off', true);
-  END IF;
+  PERFORM ${schema}.sync_commit();
   PERFORM ${schema}.lock_state(${lockMs});
   SELECT * INTO earlier FROM ${schema}.writers WHERE writer = of_writer;
   IF earlier.batch = number THEN

@@ -101,7 +101,7 @@ describe.skipIf(!hasPostgres())(`commits (${needsPostgres})`, () => {
     const writer = '00000000-0000-4000-8000-000000000001'
     const send = async (client: pg.Client, number: number, writes: readonly object[]) => {
       const commits = JSON.stringify(writes.map((write, n) => ({ writes: [{ n, ...write }] })))
-      const sql = 'SELECT reply.commit_batch($1, $2, true, $3) AS results'
+      const sql = 'SELECT reply.commit_batch($1, $2, $3) AS results'
       return (await client.query<{ results: number[] }>(sql, [writer, number, commits])).rows[0]?.results
     }
     const enqueue = { t: 'enqueue', k: '\\x61', i: '\\x61', v: '' }

@@ -112,7 +112,9 @@ export type Write =
 export interface CommitOptions {
   /**
    * Which crash the writes survive. `process` may be faster: the writes survive a crash of the process, but a crash of
-   * the machine may undo them and all later ones, until a later commit with `machine` is done. Default: `machine`.
+   * the machine may undo them and all later ones, until a later commit with `machine` is done. That is a crash that ends the
+   * process, too. While a process goes on, it builds on each commit that was done, so an engine on another machine keeps
+   * them all. Default: `machine`.
    */
   readonly survives?: 'machine' | 'process' | undefined
   /**

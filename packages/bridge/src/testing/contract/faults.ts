@@ -1,5 +1,5 @@
 import type { Demand } from '@reply/core/testing'
-import { type Committed, type Store, StoreError, type Write } from '../../store/store.ts'
+import { type CommitOptions, type Committed, type Store, StoreError, type Write } from '../../store/store.ts'
 import {
   beatForLease,
   commitDone,
@@ -19,36 +19,13 @@ type Outcome = Committed['type'] | StoreError['type']
 export const faultClauses = [
   {
     name: 'has what it acknowledged after its engine was killed, and nothing that it rejected',
-    needs: (stage) => stage.crash !== undefined,
-    run: async (stage) => {
-      const store = await stage.open()
-      const outcomes = new Map<string, Outcome>()
-      let isKilled = false
-      /** Commits one entry after the other until one is rejected, or the engine was killed. */
-      const commitAll = async (name: string): Promise<void> => {
-        for (let index = 0; !isKilled; index++) {
-          const id = `${name}${index}`
-          const outcome = await outcomeOf(store.commit([enqueue(id), put(id, 'value')]))
-          outcomes.set(id, outcome)
-          if (outcome !== 'done') return
-          await turn()
-        }
-      }
-      const committing = Promise.all(['a', 'b', 'c'].map(commitAll))
-      while (outcomes.size < 20) await turn()
-      await stage.crash?.()
-      isKilled = true
-      await committing
-      const after = await stage.open()
-      const ids = await idsIn(after)
-      const wrong = [...outcomes].filter(([id, outcome]) => {
-        // A store that ended with its engine can't tell.
-        return outcome !== 'closed' && (outcome === 'done') !== ids.includes(id)
-      })
-      requireEqual(wrong, [], 'The commits that were acknowledged but are lost, or rejected but made')
-      requireEqual((await after.list('')).map(({ key }) => key).toSorted(), [...ids].toSorted(), 'The keys')
-      await commitDone(after, [enqueue('after')])
-    },
+    needs: canCrash,
+    run: async (stage) => await commitAndCrash(stage, 'machine'),
+  },
+  {
+    name: 'has what need not survive a crash of the machine after its engine was killed, because a process may go on',
+    needs: canCrash,
+    run: async (stage) => await commitAndCrash(stage, 'process'),
   },
   {
     name: 'finds out that a commit was made whose answer was lost',
@@ -162,6 +139,42 @@ export const faultClauses = [
     },
   },
 ] as const satisfies readonly Demand<StoreStage>[]
+
+/** Whether the engine has something after a crash. */
+function canCrash(stage: StoreStage): boolean {
+  return stage.crash !== undefined
+}
+
+/** Kills the engine while it commits. Throws if it then lacks what it acknowledged, or has what it rejected. */
+async function commitAndCrash(stage: StoreStage, survives: CommitOptions['survives']): Promise<void> {
+  const store = await stage.open()
+  const outcomes = new Map<string, Outcome>()
+  let isKilled = false
+  /** Commits one entry after the other until one is rejected, or the engine was killed. */
+  const commitAll = async (name: string): Promise<void> => {
+    for (let index = 0; !isKilled; index++) {
+      const id = `${name}${index}`
+      const outcome = await outcomeOf(store.commit([enqueue(id), put(id, 'value')], undefined, { survives }))
+      outcomes.set(id, outcome)
+      if (outcome !== 'done') return
+      await turn()
+    }
+  }
+  const committing = Promise.all(['a', 'b', 'c'].map(commitAll))
+  while (outcomes.size < 20) await turn()
+  await stage.crash?.()
+  isKilled = true
+  await committing
+  const after = await stage.open()
+  const ids = await idsIn(after)
+  const wrong = [...outcomes].filter(([id, outcome]) => {
+    // A store that ended with its engine can't tell.
+    return outcome !== 'closed' && (outcome === 'done') !== ids.includes(id)
+  })
+  requireEqual(wrong, [], 'The commits that were acknowledged but are lost, or rejected but made')
+  requireEqual((await after.list('')).map(({ key }) => key).toSorted(), [...ids].toSorted(), 'The keys')
+  await commitDone(after, [enqueue('after')])
+}
 
 /** Whether there is a network between a store and its engine. */
 function hasNetwork(stage: StoreStage): boolean {

@@ -326,11 +326,23 @@ test('a member that slept past its leases asks before its next call', async () =
   expect((await granted[1]?.whenHeld())?.aborted).toBe(false)
 })
 
-test("a correction of the computer's clock neither ends nor prolongs the time in which calls are made", async () => {
-  const { clock, broken, membership, lease } = await scene()
+test('a member on a computer that slept past its leases asks before its next call', async () => {
+  const { clock, store, lease, granted } = await scene()
+  const { aborted } = await lease.whenHeld()
+  // The monotonic clock stood still, and so did the timers.
+  clock.step(5000)
+  expect([aborted, lease.isHeld()]).toEqual([false, false])
+  expect(await otherBeats(store)).toEqual([first])
+  await expect(lease.whenHeld()).rejects.toMatchObject({ type: 'taken-over' })
+  expect((await granted[1]?.whenHeld())?.aborted).toBe(false)
+})
+
+test("a correction of the computer's clock ends the time in which calls are made until the next beat, or not at all, and never prolongs it", async () => {
+  const { clock, broken, membership, lease, told } = await scene()
   clock.step(600_000)
-  expect(lease.isHeld()).toBe(true)
+  expect([(await lease.whenHeld()).aborted, lease.isHeld()]).toEqual([false, true])
   clock.step(-1_200_000)
+  expect([lease.isHeld(), told]).toEqual([true, []])
   broken.with = new StoreError('failed', 'The disk is full.')
   await clock.advance(3500, rest)
   expect(lease.isHeld()).toBe(false)

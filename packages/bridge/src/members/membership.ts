@@ -116,6 +116,11 @@ export function createMembership(
   let isMember = false
   /** Until when calls are allowed, by the monotonic clock, which clock corrections don't affect. */
   let callsAllowedUntil = Number.NEGATIVE_INFINITY
+  /**
+   * The same by `now`, because the monotonic clock stands still while the computer sleeps: CLOCK_MONOTONIC of
+   * https://man7.org/linux/man-pages/man2/clock_gettime.2.html
+   */
+  let callsAllowedUntilNow = Number.NEGATIVE_INFINITY
   let callsAllowed = newAbortController()
   /** Resolves when calls that wait must check again. */
   let recheck = withResolvers<void>()
@@ -200,11 +205,13 @@ export function createMembership(
   async function beatOnce(): Promise<void> {
     if (hasLeft) return
     let askedAt: number
+    let askedAtNow: number
     let answer: Beat
     let asked: Awaited<ReturnType<typeof request>>
     try {
       asked = await request()
       askedAt = clock.monotonic()
+      askedAtNow = clock.now()
       answer = await store.beat({ ...asked, ...(isQuitting && { wants: {} }), member, forMs: memberMs })
     } catch (error) {
       failure = error
@@ -223,6 +230,7 @@ export function createMembership(
     isMember = true
     waitingFor = undefined
     callsAllowedUntil = askedAt + memberMs - marginMs
+    callsAllowedUntilNow = askedAtNow + memberMs - marginMs
     scheduleDeadline()
     if (isHeld()) allowCalls()
     if (isJoining) options.onJoined()
@@ -347,9 +355,12 @@ export function createMembership(
     })
   }
 
-  /** Whether this process is a member, and that has not expired by the monotonic clock, less `marginMs`. */
+  /**
+   * Whether this process is a member, and that has not expired by either clock, less `marginMs`. A clock that is set forward ends it,
+   * too, until the next beat: that looks like sleep. One that is set back does not prolong it.
+   */
   function isHeld(): boolean {
-    return isMember && !hasLeft && clock.monotonic() < callsAllowedUntil
+    return isMember && !hasLeft && clock.monotonic() < callsAllowedUntil && clock.now() < callsAllowedUntilNow
   }
 
   /**

@@ -273,7 +273,7 @@ export function createMembers(): Members {
         end()
       },
       stop: async ({ isStillOwner } = {}) => {
-        await tries.giveBack(intake.undoTries())
+        await tries.giveBack(intake.undoTries)
         if (!isStillOwner) await release()
       },
       release,

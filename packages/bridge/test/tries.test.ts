@@ -151,8 +151,18 @@ describe('what is known of a row', () => {
     const again = await startProcess(store, turns)
     void again.tries.make('row', [put], forEver)
     await expect.poll(stored).toMatchObject({ row: { points: 0, stage: 'begun' } })
-    await again.tries.giveBack([[{ type: 'put', key: 'row', value: 'given back' }]])
+    await again.tries.giveBack(() => [[{ type: 'put', key: 'row', value: 'given back' }]])
     expect([await stored(), await store.read('row')]).toEqual([{ row: { level: 0, points: 0 } }, 'given back'])
+  })
+
+  test('is given back with writes that are made right before they are committed, of the newest row', async () => {
+    const { tries, store } = await startProcess()
+    let value = 'before'
+    void tries.begin([put])
+    const givenBack = tries.giveBack(() => [[{ type: 'put', key: 'row', value }]])
+    value = 'after'
+    await givenBack
+    expect(await store.read('row')).toBe('after')
   })
 
   test('is removed once the row was handled', async () => {
@@ -228,7 +238,7 @@ describe('rows with points', () => {
     void tries.make('one', [], forEver)
     const two = tries.make('two', [], async () => expect.unreachable())
     await expect.poll(stored).toMatchObject({ one: { stage: 'begun' } })
-    await tries.giveBack([])
+    await tries.giveBack(() => [])
     await two
     expect(await stored()).toEqual({ one: { level: 0, points: 4 }, two: { level: 0, points: 4 } })
   })

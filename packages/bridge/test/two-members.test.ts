@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '@reply/core'
+import { withResolvers } from '@reply/sink/internal'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -46,6 +47,8 @@ interface Member {
   isCutOff: boolean
   /** Called before each call of the store. */
   onStoreCall: () => void
+  /** Returns until when a call of the store waits: a read of a key, or a commit of writes in JSON. */
+  slows: ((call: 'read' | 'commit', what: string) => Promise<void> | undefined) | undefined
 }
 
 let clock: HandClock
@@ -187,9 +190,13 @@ async function startMember(): Promise<Member> {
       return await call(...given)
     }
   const ownStore: Store = {
-    ...{ ...store, read: whenAwake(store.read), list: whenAwake(store.list), queue: whenAwake(store.queue) },
-    queues: whenAwake(store.queues),
+    ...{ ...store, list: whenAwake(store.list), queue: whenAwake(store.queue), queues: whenAwake(store.queues) },
+    read: whenAwake(async (key) => {
+      await member.slows?.('read', key)
+      return await store.read(key)
+    }),
     commit: whenAwake(async (writes, ...more) => {
+      await member.slows?.('commit', JSON.stringify(writes))
       written.push(JSON.stringify(writes))
       return await store.commit(writes, ...more)
     }),
@@ -258,6 +265,7 @@ async function startMember(): Promise<Member> {
     },
     isCutOff: false,
     onStoreCall: () => {},
+    slows: undefined,
   }
   members.push(member)
   await passes('it is started', () => isStarted)
@@ -598,4 +606,43 @@ test('a bridge that stops while it is cut off from the store says nothing more',
   })
   await passes('it is stopped', () => isStopped)
   expect(errors).toEqual([])
+})
+
+test('a prompt is posted once, although its owners freeze and stop right before that', async () => {
+  const before = await startMember()
+  const isPlanned = (): boolean => [...memory.values.values()].some(({ value }) => value.includes('"phase":"planned"'))
+  /** The last step before the prompt is stored as posted. */
+  const isLastRead = (call: string, what: string): boolean =>
+    call === 'read' && what.startsWith('route/') && isPlanned()
+  const never = new Promise<void>(() => {})
+  before.slows = (call, what) => (isLastRead(call, what) ? never : undefined)
+  telegram.say(1, 'hold')
+  await passes('it is about to be posted', isPlanned)
+  before.freeze()
+  const [read, note] = [withResolvers<void>(), withResolvers<void>()]
+  let reads = 0
+  let notes = 0
+  const owner = await startMember()
+  owner.slows = (call, what) => {
+    // The first one is made before the run is followed again.
+    if (isLastRead(call, what) && reads++ > 0) return read.promise
+    // What it notes of a prompt that an earlier process began.
+    if (reads < 2 || call !== 'commit' || !/^\[{"type":"put","key":"suspect/.test(what)) return undefined
+    notes += 1
+    return note.promise
+  }
+  await passes('it is about to be posted again, and noted', () => reads > 1 && notes > 0)
+  let isStopped = false
+  void owner.bridge.stop().then(() => {
+    isStopped = true
+  })
+  await clock.advance(0, async () => await new Promise((resolve) => setTimeout(resolve, 20)))
+  read.resolve()
+  await clock.advance(0, async () => await new Promise((resolve) => setTimeout(resolve, 20)))
+  note.resolve()
+  await passes('it is stopped', () => isStopped)
+  expect([isPlanned(), agent.heard]).toEqual([true, []])
+  await startMember()
+  await passes('the run is shown', () => said(1).some((text) => text.includes('Working.')))
+  expect(agent.heard).toEqual(['hold'])
 })

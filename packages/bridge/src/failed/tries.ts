@@ -43,10 +43,11 @@ export interface Tries {
    */
   putAside(key: string, rows: readonly Omit<PoisonRow, 'type' | 'at'>[], told: Told): Promise<void>
   /**
-   * Call it at a graceful stop, with writes that undo the tries in progress. Each group is committed by itself, and one that
-   * conflicts is ignored. No try is begun from then on. Never rejects.
+   * Call it at a graceful stop. `undo` returns writes that undo the tries in progress. It is called once no more are begun, right
+   * before its writes are committed, so that they are made from the newest rows. Each group is committed by itself, and one
+   * that conflicts is ignored. Never rejects.
    */
-  giveBack(groups: readonly (readonly Write[])[]): Promise<void>
+  giveBack(undo: () => readonly (readonly Write[])[]): Promise<void>
 }
 
 /** What is said about rows that are put aside, and where. */
@@ -335,7 +336,7 @@ export function createTries({
   }
 
   /** Commits each group, and that no row is being handled any more. */
-  async function giveBack(groups: Parameters<Tries['giveBack']>[0]): Promise<void> {
+  async function giveBack(undo: Parameters<Tries['giveBack']>[0]): Promise<void> {
     isStopped = true
     timers.stop()
     stopped.resolve()
@@ -346,14 +347,13 @@ export function createTries({
         unsaved.add(key)
       }
     }
-    for (const writes of [[...unsaved].map(writeKnown), ...groups]) {
-      try {
-        if (writes.length > 0) await state.commit(writes)
-      } catch (error) {
-        // The tries of another process count.
-        if (!isTakenOver(error)) onError(toError(error))
-        return
-      }
+    const groups = [[...unsaved].map(writeKnown), ...undo()].filter((writes) => writes.length > 0)
+    // All at once, so that no other commit comes between a row and the write that is made from it.
+    for (const made of await Promise.allSettled(groups.map((writes) => state.commit(writes)))) {
+      if (made.status === 'fulfilled') continue
+      // The tries of another process count.
+      if (!isTakenOver(made.reason)) onError(toError(made.reason))
+      return
     }
   }
 }

@@ -259,11 +259,12 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (!people.allMay(prompt, 'prompt') || (!isGuardRequired && mustBeGuarded())) throw new Error(texts.rightGone)
     const { sessionID, directory } = posted
     await requireSafe(server, directory)
-    // Otherwise the next process would have to look for it on the server, although it was not sent.
-    if (isStopping()) throw takenOverError()
     onSession(sessionID)
     // A run must not fail because the store does for a while.
     const now = await state.withRetries(() => routes.routeOf(prompt))
+    // Otherwise the next process would have to look for it on the server, although it was not sent. Checked right before it is
+    // stored: a shard that stops waits for prompts that are being posted by then.
+    if (isStopping()) throw takenOverError()
     // Someone may have chosen another session, agent or model meanwhile.
     const isOtherChosen = now?.sessionID !== placeSessionID || now?.title !== placeTitle
     const routeWrites =

@@ -644,15 +644,12 @@ export function createRunner(services: BridgeServices): Runner {
   /** Returns the writes that undo the tries of the runs that were followed, being ended, or about to be followed or shown. */
   function undoTries(): readonly (readonly Write[])[] {
     const followed = leftRuns.map((run) => run.execution()).filter((execution) => !isOver(execution))
-    // One of these may have changed or ended by now, without its answer, so it is only replaced if it is unchanged.
-    const others = [...new Set([...triedRuns, ...ending, ...unprompted.unshown()])].map(
-      (execution): readonly Write[] => {
-        const { value: expected } = registry.writeExecution(execution)
-        const { key, value, expiresInMs } = registry.writeExecution(withoutLastTry(execution))
-        return [{ type: 'compare-and-set', key, expected, value, expiresInMs }]
-      },
-    )
-    return [followed.map((execution) => registry.writeExecution(withoutLastTry(execution))), ...others]
+    // Only replaced if unchanged: it may have been posted meanwhile, which the next owner must know, or have ended.
+    return [...new Set([...followed, ...triedRuns, ...ending, ...unprompted.unshown()])].map((execution) => {
+      const { value: expected } = registry.writeExecution(execution)
+      const { key, value, expiresInMs } = registry.writeExecution(withoutLastTry(execution))
+      return [{ type: 'compare-and-set', key, expected, value, expiresInMs }]
+    })
   }
 
   /** Stops all sinks and waits for that, and starts no more prompts. Runs continue on the servers. */

@@ -218,8 +218,10 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
       void (await Promise.all(
         runs.all().map((run) => (run.execution().phase === 'posting' ? run.accepted : undefined)),
       )),
-    undoTries: async () =>
-      await tries.giveBack([...runner.undoTries(), ...(await backlog.undoTries()), ...intake.undoTries()]),
+    undoTries: async () => {
+      const ofBacklog = await backlog.undoTries()
+      await tries.giveBack(() => [...runner.undoTries(), ...ofBacklog, ...intake.undoTries()])
+    },
   }
 
   /** Returns the store of the ledgers of a channel, always the same one. */

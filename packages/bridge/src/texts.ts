@@ -77,6 +77,7 @@ export const texts = {
     'Nothing was run: the agent would run commands or edit files without asking first. Someone with the right `approve` can send it. The bridge’s log tells the operator why, and how to fix it.',
   noTranscriber:
     'Nothing was run: this bridge can’t understand voice notes yet. Type the message instead. Its operator can add `transcribe` to the config, with a program such as `{ "command": ["whisper-cli", "-m", "/path/to/model.bin", "-np", "-nt", "-f", "{file}"] }` or a service such as `{ "url": "https://api.openai.com/v1", "key": { "env": "OPENAI_API_KEY" }, "model": "whisper-1" }`.',
+  emptyFile: 'it is empty.',
   notTranscribed: 'it is a voice note that was not transcribed. Send it again',
   noteWithCommand: 'Nothing was run: a command can’t have a voice note. Type its arguments.',
   understood: '🎙️ Understood:',

@@ -13,7 +13,7 @@ import { pause } from '@reply/core/internal'
 import { type CommandInfo, type FileKind, fileTypeOf, mayActWithoutAsking } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
-import { withResolvers } from '@reply/sink/internal'
+import { oneLine, withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
 import { runAgainButtons, writeUnknownRun } from '../failed/failure-rows.ts'
@@ -479,6 +479,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
 /** How long to wait before an unreachable server is tried again, in ms. */
 const retryMs = 1000
+/** The longest name of a file that an agent gets, in UTF-16 units. Most file systems have no longer ones. */
+const mostNameLength = 255
 
 /** A file of a prompt could not be read. */
 class FileFailure extends Error {
@@ -500,7 +502,7 @@ interface ReadFile {
 
 /**
  * Downloads the files of a prompt at the same time, and resolves with them as data URLs of their true types, in their order. Rejects with a
- * `FileFailure` if one can't be downloaded, is larger than `maxBytes`, or is a voice note that was not transcribed.
+ * `FileFailure` if one can't be downloaded, is empty or larger than `maxBytes`, or is a voice note that was not transcribed.
  */
 async function readFiles(
   connection: Pick<BridgeConnection, 'download'>,
@@ -513,9 +515,11 @@ async function readFiles(
         // An earlier version may have planned it. No model reads it, and its text was not shown.
         if (isAudio(file)) throw new BridgeError('inbound', texts.notTranscribed)
         const bytes = await connection.download(file, { maxBytes })
+        if (bytes.length === 0) throw new BridgeError('inbound', texts.emptyFile)
         const { kind, mime } = fileTypeOf(bytes, file.mime)
         const url = `data:${mime};base64,${Buffer.from(bytes).toString('base64')}`
-        return { kind, file: { url, mime, filename: file.name } }
+        // Agents write the name into the model's prompt, and people may name a file like other lines there.
+        return { kind, file: { url, mime, filename: oneLine(file.name, mostNameLength) } }
       } catch (cause) {
         throw new FileFailure(file.name, cause)
       }

@@ -2,13 +2,13 @@
 // `npx tsx packages/agents/scripts/record-codex-listener.ts [names]`, for example with the name `0.169.0/desk`.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import type { Client, Reply } from '@reply/core'
+import type { Client, PermissionAsk, Reply } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { redact } from '@reply/testing/internal'
 import { WebSocket, WebSocketServer } from 'ws'
 import { codex } from '../src/codex.ts'
 import { codexVersions } from '../test/codex/codex-stage.ts'
-import { playDesk, playLateDesk, promptAndWait } from '../test/codex/desk-scene.ts'
+import { playAnsweredDesk, playDesk, playLateDesk, promptAndWait } from '../test/codex/desk-scene.ts'
 import { type Listener, startListener, listenerToken as token } from '../test/codex/listener.ts'
 import { connectToolDesk, playToolDesk } from '../test/codex/tool-desk.ts'
 
@@ -20,6 +20,22 @@ const scenes: Readonly<Record<string, Scene>> = {
     const chat = await connect()
     const desk = connectSource(codex({ url, token }))
     const replies = await playDesk(chat, directory, { desk, model })
+    await desk.close()
+    return replies
+  },
+  'answered-desk': async (connect, { url, directory }) => {
+    const chat = await connect()
+    const desk = connectSource(codex({ url, token }))
+    let asked: PermissionAsk | undefined
+    const begin = async (): Promise<void> => {
+      asked = await promptAndWait(desk)
+    }
+    const replies = await playAnsweredDesk(
+      chat,
+      directory,
+      begin,
+      async () => asked && (await desk.answer(asked, 'once')),
+    )
     await desk.close()
     return replies
   },

@@ -105,7 +105,7 @@ export function codex(options: CodexOptions = {}): Source {
   let connectionID = ''
   let connections = 0
   /** The ids of this connection's asks, by those of Codex's requests. */
-  const askIDs = new Map<string | number, string>()
+  const askIDs = new Map<string, string>()
   const rpc = createRpc({ name, program: requireProgram, clock, redact, deadlineMs })
   const agent = createLocalAgent({
     name,
@@ -113,8 +113,8 @@ export function codex(options: CodexOptions = {}): Source {
     clock,
     start,
     create: async ({ directory = cwd }) => {
-      const { sessionID } = await ask('thread/start', { cwd: directory, ...chosen }, openedIn)
-      return { sessionID, directory }
+      const opened = await ask('thread/start', { cwd: directory, ...chosen }, openedIn)
+      return { sessionID: opened.sessionID, directory: directory ?? opened.directory }
     },
     find: async ({ sessionID }) => {
       try {
@@ -546,7 +546,7 @@ export function codex(options: CodexOptions = {}): Source {
    */
   function nameAsk(id: string | number, { turnID = connectionID }: CodexRequest): string {
     const name = `${turnID}.${id}${connections > 1 ? `.${connections}` : ''}`
-    askIDs.set(id, name)
+    askIDs.set(String(id), name)
     return name
   }
 

@@ -1,4 +1,4 @@
-import type { Client, Reply } from '@reply/core'
+import type { Client, PermissionAsk, Reply } from '@reply/core'
 import type { ScriptedModel } from '@reply/testing'
 import { collectReplies } from '../collect-replies.ts'
 
@@ -29,13 +29,27 @@ export async function playDesk(chat: Client, directory: string, { desk, model }:
   return await settled((replies) => replies.length === 2)
 }
 
-/** Begins a run at the desk, and resolves with the id of what it asks, as the desk names it. */
-export async function promptAndWait(desk: Client): Promise<string> {
-  const asked = new Promise<string>((resolve) => {
-    desk.on('permissionAsked', ({ ask }) => resolve(ask.requestID))
+/** Begins a run at the desk, and resolves with what it asks, as the desk has it. */
+export async function promptAndWait(desk: Client): Promise<PermissionAsk> {
+  const asked = new Promise<PermissionAsk>((resolve) => {
+    desk.on('permissionAsked', ({ ask }) => resolve(ask))
   })
   desk.prompt({ text: '[scenario:permission] Go.' })
   return await asked
+}
+
+/** The chat sees a run whose request `answer` allows at the desk. Resolves with the replies that it shows. */
+export async function playAnsweredDesk(
+  chat: Client,
+  directory: string,
+  begin: () => Promise<unknown>,
+  answer: () => Promise<unknown>,
+): Promise<readonly Reply[]> {
+  const { seen, settled } = collectReplies(chat, directory)
+  await begin()
+  await seen(({ asks }) => asks.length > 0)
+  await answer()
+  return await settled((replies) => replies.length === 1)
 }
 
 /** A client that connects while a run of the desk asks allows that. Resolves with the replies that it shows. */

@@ -44,7 +44,7 @@ test("shows a run that begins at the desk, answers its approval, and stops the d
 test('a request has the same id for each client, also for one that connects later', async () => {
   listener = await startListener(version)
   const { url, directory } = listener
-  const requestID = await promptAndWait(await connected(url))
+  const { requestID } = await promptAndWait(await connected(url))
   const [reply] = await playLateDesk(await connected(url), directory)
   expect(reply?.asks).toMatchObject([{ requestID, status: 'answered' }])
 })

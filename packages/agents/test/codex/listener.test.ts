@@ -3,7 +3,7 @@ import { connectSource } from '@reply/core/source'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type CodexOptions, codex } from '../../src/codex.ts'
 import { codexVersions } from './codex-stage.ts'
-import { playDesk, playLateDesk } from './desk-scene.ts'
+import { playAnsweredDesk, playDesk, playLateDesk } from './desk-scene.ts'
 import { listenerToken } from './listener.ts'
 import { type ReplayListener, replayListener } from './replay-listener.ts'
 import { dot } from './scenes.ts'
@@ -25,6 +25,15 @@ describe.each(codexVersions)('a listener of Codex %s', (version) => {
     const [first] = replies
     expect(first?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?', status: 'answered' }])
     expect(first && toolsOf(first)).toMatchObject([{ tool: 'bash', state: { status: 'completed', output: 'made\n' } }])
+  })
+
+  test('a request that is answered at the desk is withdrawn, before the run goes on', async () => {
+    listener = await replayListener(`${version}/answered-desk`)
+    const chat = connectSource(codex({ url: listener.url, token: listenerToken }))
+    const nothing = async (): Promise<void> => {}
+    const [reply] = await playAnsweredDesk(chat, '/project', nothing, nothing)
+    await chat.close()
+    expect([reply?.outcome, reply?.asks.map(({ status }) => status)]).toEqual(['completed', ['withdrawn']])
   })
 
   test('a client that connects while a run asks knows the command, and may allow it', async () => {

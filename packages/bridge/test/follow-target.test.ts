@@ -2,6 +2,7 @@ import { emptyReply, type Observation, observerOf, type Reply } from '@reply/cor
 import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
+import { createPeople } from '../src/people/people.ts'
 import { createFindFollowTarget, followObserver } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 
@@ -15,7 +16,13 @@ const asking = { ...prompted, asks: [pending] } as unknown as Reply
 const ann = { channel: 'tg', chat: { id: '1', kind: 'private' } }
 
 /** Looks with these rows of the state, and this entry of the server. */
-async function targetOf(reply: Reply, rows: Record<string, unknown>, server: object = {}, router: object = {}) {
+async function targetOf(
+  reply: Reply,
+  rows: Record<string, unknown>,
+  server: object = {},
+  router: object = {},
+  mirrors = createMirrors([]),
+) {
   const config = parseConfig({
     servers: { home: { url: 'http://127.0.0.1:4096', directory: '/shop', ...server } },
     channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
@@ -27,7 +34,11 @@ async function targetOf(reply: Reply, rows: Record<string, unknown>, server: obj
         key in rows ? (typeof rows[key] === 'string' ? rows[key] : JSON.stringify(rows[key])) : undefined,
     },
     config,
-    mirrors: createMirrors([]),
+    people: createPeople({
+      ann: { ids: ['tg:1'], may: ['prompt', 'approve'] },
+      bob: { ids: ['tg:2'], may: ['prompt'] },
+    }),
+    mirrors,
     hasChannel: (name) => name === 'tg',
   })
   return await find('home', reply)
@@ -43,6 +54,29 @@ test('asks go to the chat that works with the session, else to the home chat, el
     follows: 'asks',
   })
   expect(await targetOf(asking, {})).toBeUndefined()
+})
+
+/** The rows of a session that a person prompted last in this chat. No chat works with it. */
+function promptedBy(id: string, chat: object): Record<string, unknown> {
+  const prompt = { channel: 'tg', chat, actor: { id, name: 'Name' }, id: '1', messageRef: { id: '1' } }
+  const more = { text: '', files: [], isCommand: false, receivedAt: 1 }
+  const fields = { id: 'abc234', server: 'home', sessionID: 'ses_1', phase: 'done', status: 'complete', startedAt: 1 }
+  return {
+    'home/home/ses_1': '07',
+    'newest/07/home/ses_1': { ...fields, prompt: { ...prompt, ...more }, isByApprovers: true },
+  }
+}
+
+test('without such chats, asks go to the private chat where a person with `approve` prompted the session last', async () => {
+  const hers = promptedBy('1', { id: '1', kind: 'private' })
+  expect(await targetOf(asking, hers)).toEqual({ place: ann, follows: 'asks' })
+  expect(await targetOf(asking, hers, { follow: 'all' })).toEqual({ place: ann, follows: 'asks' })
+  expect(await targetOf(asking, hers, { follow: 'none' })).toBeUndefined()
+  expect(await targetOf(asking, hers, home)).toMatchObject({ place: { chat: { id: '-5' } } })
+  expect(await targetOf(asking, promptedBy('2', { id: '2', kind: 'private' }))).toBeUndefined()
+  expect(await targetOf(asking, promptedBy('3', { id: '3', kind: 'private' }))).toBeUndefined()
+  expect(await targetOf(asking, promptedBy('1', { id: '-7', kind: 'shared' }))).toBeUndefined()
+  expect(await targetOf(asking, hers, {}, {}, createMirrors([['tg:1', 'tg:-7']]))).toBeUndefined()
 })
 
 test('without an ask there is nothing to show of a run, unless the chat follows all', async () => {

@@ -192,16 +192,28 @@ test('with /follow all the chat reads as a conversation, silently', async () => 
   expect(stage.said(chat).join()).not.toContain('Again')
 })
 
-test('/new leaves the session to the desk', async () => {
+test('/new leaves the session: its requests then reach the home chat', async () => {
+  await stage.start({ server: { homeChat: `tg:${home}` } })
+  const sessionID = await openSession()
+  stage.telegram.say(chat, '/new')
+  await answered('starts a new session')
+  const { stream } = await askAtDesk(sessionID)
+  await allow(home, { from: { id: chat, name: 'Ann' } })
+  stage.model.release(`end${chat}`)
+  await stream.result
+  expect(stage.said(chat).join()).not.toContain('Allow this?')
+})
+
+test('without a home chat, requests of a session that a private chat has left still reach that chat', async () => {
   await stage.start()
   const sessionID = await openSession()
   stage.telegram.say(chat, '/new')
   await answered('starts a new session')
-  const { stream, ask } = await askAtDesk(sessionID)
-  await desk.answer(ask, 'once')
+  const { stream } = await askAtDesk(sessionID)
+  await allow()
   stage.model.release(`end${chat}`)
   await stream.result
-  expect(stage.said(chat).join()).not.toContain('Allow this?')
+  expect(stage.said(chat).join()).not.toContain('desk is done')
 })
 
 test('/stop ends a run of the desk whose request the chat shows', async () => {

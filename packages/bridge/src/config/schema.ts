@@ -55,7 +55,7 @@ export const serverSchema = z
       .regex(/^[^:]+:[^/]+(\/.+)?$/, 'Write it as <channel>:<chat> or <channel>:<chat>/<thread>.')
       .optional()
       .describe(
-        'The chat for runs that were started elsewhere in sessions that no chat works with, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. Requires `directory`. Default: such runs are shown nowhere.',
+        'The chat for runs that were started elsewhere in sessions that no chat works with, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. Requires `directory`. Default: their requests reach the private chat that prompted the session last, if its person has `approve`, and otherwise none.',
       ),
     localFiles: z
       .boolean()

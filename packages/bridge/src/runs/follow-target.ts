@@ -3,9 +3,10 @@ import { sessionChatKey } from '../chats/routes.ts'
 import type { Mirrors } from '../config/mirrors.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { toError } from '../error.ts'
+import type { People } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
-import { toRoute, toSessionChat } from '../state/decode.ts'
-import { homeKey } from '../state/registry.ts'
+import { toExecution, toRoute, toSessionChat } from '../state/decode.ts'
+import { homeKey, newestKeyIn } from '../state/registry.ts'
 import type { SharedState } from '../state/state.ts'
 import { passOn } from './show-run.ts'
 import { isUnprompted } from './unprompted-runs.ts'
@@ -18,7 +19,8 @@ export interface FollowTarget {
 
 /**
  * Resolves with the chat that follows a reply, the same one in every process: the chat that works with its session, else the
- * server's `homeChat`. Undefined for a reply that a prompt of a chat began, without such a chat, if that chat follows nothing, and
+ * server's `homeChat`, else the private chat where its session was prompted last, which has the asks alone. That chat counts only
+ * if no other chat mirrors it, and its person has `approve`. Undefined for a reply that a prompt of a chat began, without such a chat, if that chat follows nothing, and
  * while the chat has nothing to show of it.
  */
 export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowTarget | undefined>
@@ -27,12 +29,14 @@ export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowT
 export function createFindFollowTarget({
   state,
   config,
+  people,
   mirrors,
   hasChannel,
 }: {
   readonly state: Pick<SharedState, 'read'>
   readonly config: Pick<BridgeConfig, 'servers' | 'router'>
-  readonly mirrors: Pick<Mirrors, 'keyOf'>
+  readonly people: Pick<People, 'personOf'>
+  readonly mirrors: Pick<Mirrors, 'keyOf' | 'others'>
   readonly hasChannel: (name: string) => boolean
 }): FindFollowTarget {
   return async (server, reply) => {
@@ -44,18 +48,28 @@ export function createFindFollowTarget({
     // The chat of the session's last run shows it.
     if (isUnprompted(reply) && (await state.read(homeKey(server, sessionID))) !== undefined) return undefined
     const stored = await state.read(sessionChatKey(server, sessionID))
-    const place =
-      stored === undefined
-        ? rules.homeChat === undefined
-          ? undefined
-          : placeNamed(rules.homeChat)
-        : toSessionChat(stored)
+    const working = stored === undefined ? undefined : toSessionChat(stored)
+    const home = rules.homeChat === undefined ? undefined : placeNamed(rules.homeChat)
+    const place = working ?? home ?? (await privateChatOf(server, sessionID))
     if (!place || !hasChannel(place.channel)) return undefined
     const route = await state.read(`route/${mirrors.keyOf(place)}`)
-    const follows = (route === undefined ? undefined : toRoute(route).follow) ?? rules.follow ?? 'asks'
-    if (follows === 'none') return undefined
+    const wanted = (route === undefined ? undefined : toRoute(route).follow) ?? rules.follow ?? 'asks'
+    if (wanted === 'none') return undefined
+    // A private chat that has left the session works with another one.
+    const follows = working || home ? wanted : 'asks'
     if (follows === 'asks' && (pendingAsks(reply).length === 0 || !config.router.progress.enabled)) return undefined
     return { place, follows }
+  }
+
+  /** Returns the private chat where a session was prompted last. Undefined without one, and if what is said there reaches others. */
+  async function privateChatOf(server: string, sessionID: string): Promise<ChatPlace | undefined> {
+    const shard = await state.read(homeKey(server, sessionID))
+    const newest = shard === undefined ? undefined : await state.read(newestKeyIn(shard, server, sessionID))
+    if (newest === undefined) return undefined
+    const { channel, chat, actor } = toExecution(newest).prompt
+    const place = { channel, chat }
+    if (chat.kind !== 'private' || mirrors.others(place).length > 0) return undefined
+    return people.personOf(channel, actor)?.may.has('approve') ? place : undefined
   }
 }
 

@@ -190,7 +190,9 @@ function followedIn({ follow = 'asks', homeChat }: ServerConfig): string {
   if (follow === 'none')
     return 'Runs that were started elsewhere are not shown, unless a chat changes that with /follow.'
   const rest =
-    homeChat === undefined ? 'Those of other sessions are shown nowhere' : `Those of other sessions: ${homeChat}`
+    homeChat === undefined
+      ? 'Those of other sessions: the private chat that prompted them last, as long as its person has `approve`. Set `homeChat` for the rest'
+      : `Those of other sessions: ${homeChat}`
   return `Runs that were started elsewhere: ${follow}, in the chat of their session. ${rest}.`
 }
 

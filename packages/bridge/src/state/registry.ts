@@ -6,6 +6,7 @@ import type { ChatPlace } from '../place.ts'
 import type { PutWrite } from '../store/apply-writes.ts'
 import { toExecution, toLog } from './decode.ts'
 import type { Execution, LogLine } from './execution.ts'
+import { keyInShard } from './shard-of.ts'
 import { readWithExpiry, type State } from './state.ts'
 
 /**
@@ -230,6 +231,11 @@ export function createRegistry(options: {
 /** Returns the key of the newest run of a session. */
 function newestKey(server: string, sessionID: string): string {
   return `${newestPrefix}${encodeURIComponent(server)}/${sessionID}`
+}
+
+/** Returns the key of the newest run of a session, as the store has it in a shard. Any process may read it. */
+export function newestKeyIn(shard: string, server: string, sessionID: string): string {
+  return keyInShard(shard, newestKey(server, sessionID))
 }
 
 /** Returns the key of the shard with the newest run of a session. Any process may look for it. */

@@ -21,6 +21,9 @@ const todo = (first: string, second: string) =>
     ],
   })
 
+const edit = (path: string, before: string, after: string) =>
+  callTool('Edit', { file_path: path, old_string: before, new_string: after })
+
 export const claudeScripts: Scripts = {
   plain: { steps: [[think('Let me think.'), sayText('Hello there, nice to meet you.')]] },
   endless: { steps: [[sayText('I begin. '), holdAnswer('forever'), sayText('never')]] },
@@ -75,6 +78,18 @@ export const claudeScripts: Scripts = {
     ],
   },
   child: { steps: [[sayText('The child works.'), bash('child')], [sayText('The child is done.')]] },
+  // Claude Code edits only what it has read. Changes a line twice.
+  edits: {
+    steps: [
+      [callTool('Read', { file_path: 'list.txt' }), callTool('Read', { file_path: 'book.ipynb' })],
+      [edit('list.txt', 'two', '2')],
+      [edit('list.txt', '2', 'zwei')],
+      [callTool('Write', { file_path: 'src/new.txt', content: 'new\n' })],
+      [callTool('Write', { file_path: 'list.txt', content: 'one\nzwei\nthree\nfour\n' })],
+      [callTool('NotebookEdit', { notebook_path: 'book.ipynb', cell_id: 'c1', new_source: 'b' })],
+      [sayText('They are changed.')],
+    ],
+  },
   tasks: {
     steps: [
       [task('Read'), task('Write'), task('Check')],

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Reply, textOf, toolsOf } from '@reply/core'
+import { changesOf } from '@reply/core/show'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { playRecorded } from './recorded-scene.ts'
 import { picture, sentFiles } from './scenes.ts'
@@ -104,3 +105,22 @@ test('what a hook says to people is a line of its own, and no part of the answer
   ])
   expect(textOf(reply)).toBe('Hello there, nice to meet you.')
 })
+
+test.each(['2.1.197', '2.1.332'])(
+  'the edits of Claude Code %s tell the changed lines, except of a notebook',
+  async (version) => {
+    const { reply } = await played(version, 'edits')
+    const changes = changesOf({ ...reply, directory: '/project' })
+    expect(changes.map(({ path, kind, additions, deletions }) => [path, kind, additions, deletions])).toEqual([
+      // A line that was changed twice counts twice.
+      ['list.txt', 'modified', 3, 2],
+      ['src/new.txt', 'added', 1, 0],
+      ['book.ipynb', 'modified', undefined, undefined],
+    ])
+    expect(changes[0]?.patches).toEqual([
+      '@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
+      '@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n three\n',
+      '@@ -1,3 +1,4 @@\n one\n zwei\n three\n+four\n',
+    ])
+  },
+)

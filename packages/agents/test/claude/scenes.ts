@@ -53,6 +53,14 @@ const hook = (text: string) => [
   { hooks: [{ type: 'command', command: `echo '${JSON.stringify({ systemMessage: text })}'` }] },
 ]
 
+/** A notebook with one cell. */
+const notebook = JSON.stringify({
+  cells: [{ cell_type: 'code', execution_count: null, id: 'c1', metadata: {}, outputs: [], source: ['a'] }],
+  metadata: { language_info: { name: 'python' } },
+  nbformat: 4,
+  nbformat_minor: 5,
+})
+
 export const promptScenes: Readonly<Record<string, PreparedScene>> = {
   /** The model gives the plan to the tool. */
   plan: { args: planMode, play: async (stage) => await prompted(stage, 'plan', allowing(stage)) },
@@ -82,6 +90,11 @@ export const promptScenes: Readonly<Record<string, PreparedScene>> = {
   },
   /** The model reads a picture. */
   picture: { files: { 'picture.png': picture }, play: async (stage) => await prompted(stage, 'picture') },
+  /** The model edits a file twice, writes two, and edits a notebook. */
+  edits: {
+    files: { 'list.txt': 'one\ntwo\nthree\n', 'book.ipynb': notebook },
+    play: async (stage) => await prompted(stage, 'edits', allowing(stage)),
+  },
   form: { ...forms, play: async (stage) => await prompted(stage, 'form', filling(stage)) },
   'form-declined': {
     ...forms,

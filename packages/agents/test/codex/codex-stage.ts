@@ -31,6 +31,12 @@ const execBriefly = (command: string) =>
 /** A call of the MCP server `pictures`. */
 const draw = (subject: string) => callTool('mcp__pictures.draw', { subject, size: { width: 2, height: 3 } })
 
+/** Codex takes a command of this name for a patch, and asks before it changes files. */
+const patch = (...lines: readonly string[]) =>
+  callTool('exec_command', {
+    cmd: ["apply_patch <<'END'", '*** Begin Patch', ...lines, '*** End Patch', 'END'].join('\n'),
+  })
+
 const until = (file: string) => `until test -f ${file}; do sleep 0.1; done`
 
 const delegateTo = (scenario: string) =>
@@ -131,6 +137,16 @@ export const codexScripts: Scripts = {
         }),
       ],
       [sayText('So be it.')],
+    ],
+  },
+  // Changes a line twice, and files in other ways. The last change is by a command.
+  patch: {
+    steps: [
+      [patch('*** Update File: list.txt', '@@', ' one', '-two', '+2', ' three')],
+      [patch('*** Update File: list.txt', '@@', ' one', '-2', '+zwei', ' three', '*** Add File: src/new.txt', '+new')],
+      [patch('*** Delete File: old.txt', '*** Update File: name.txt', '*** Move to: renamed.txt', '@@', '-a', '+b')],
+      [exec('echo four >> list.txt')],
+      [sayText('They are changed.')],
     ],
   },
   plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [sayText('Planned.')]] },

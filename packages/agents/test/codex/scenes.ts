@@ -91,6 +91,9 @@ function collect({ client, directory }: SceneStage) {
   return { ...replies, allow: async () => await client.answer(await asked, 'once'), asked }
 }
 
+/** The files before the scene `patch`. */
+const patched = { 'list.txt': 'one\ntwo\nthree\n', 'old.txt': 'old\n', 'name.txt': 'a\n' }
+
 export const codexScenes: Readonly<Record<string, Scene>> = {
   /** The sub-agent asks after its parent's turn. Another prompt is answered before the person answers. */
   'background-agent': {
@@ -220,6 +223,13 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
     play: async (stage) => {
       writeFileSync(join(stage.directory, 'dot.png'), Buffer.from(dot, 'base64'))
       return await prompted(stage, 'view', 'once')
+    },
+  },
+  /** The model changes, adds, deletes and renames files, and one by a command. */
+  patch: {
+    play: async (stage) => {
+      for (const [name, text] of Object.entries(patched)) writeFileSync(join(stage.directory, name), text)
+      return await prompted(stage, 'patch', 'once')
     },
   },
   /** Two pictures in a prompt, by their content and by their path. */

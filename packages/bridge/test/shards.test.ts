@@ -100,6 +100,7 @@ describe('a key', () => {
     'wake/',
     'notice/',
     'suspect/',
+    'stopping/',
   ]
   const decoded = [...Object.keys(rowDecoders), ...Object.keys(queueDecoders)]
   /** What a bridge writes and does not decode. */

@@ -272,7 +272,7 @@ function poisonous(key: string): Readonly<Record<string, string>> {
 }
 
 /** What the next process finds of a run that has ended five, and which sessions it aborts. */
-async function startAfterKills(left: Execution) {
+async function startAfterKills(left: Execution, abort = async (): Promise<void> => {}) {
   const key = 'execution/telegram/1//abc123'
   const aborted: unknown[] = []
   let store: Store | undefined
@@ -281,7 +281,14 @@ async function startAfterKills(left: Execution) {
       store = one
       return one
     }),
-    changed: (client) => ({ ...client, abort: async (target) => void aborted.push(target) }),
+    changed: (client) => ({
+      ...client,
+      reply: async () => undefined,
+      abort: async (target) => {
+        aborted.push(target)
+        await abort()
+      },
+    }),
   })
   const { passes, said } = open
   await passes(() => said(1).length > 0)
@@ -309,8 +316,34 @@ test.each([
     expect(failures.map(({ value }) => toFailure(value))).toMatchObject([{ type: 'poison', tries: 3 }])
     expect(JSON.parse(JSON.parse(failures[0]?.value ?? '').value)).toMatchObject(left)
     expect(await store.list('suspect/')).toEqual([])
+    await expect.poll(async () => await store.list('stopping/')).toEqual([])
   },
 )
+
+test('a run that was put aside by a process that ended before it stopped the agent is stopped by the next one', async () => {
+  const first = await startAfterKills(execution, async () => await new Promise(() => {}))
+  const left = await first.store.list('stopping/')
+  expect(left).toHaveLength(1)
+  await open?.chats.close()
+  const aborted: unknown[] = []
+  let store: Store | undefined
+  open = await startHandDriven((job, text) => answer(job, `Done: ${text}`), {
+    storeOf: withRows({ 'stopping/home/ses_1': left[0]?.value ?? '' }, (one) => {
+      store = one
+      return one
+    }),
+    changed: (client) => ({
+      ...client,
+      reply: async () => undefined,
+      abort: async (target) => void aborted.push(target),
+    }),
+  })
+  const { telegram, passes, said } = open
+  telegram.say(1, 'next')
+  await passes(() => said(1).includes('Done: next'))
+  expect(aborted).toEqual(['ses_1'])
+  expect(await store?.list('stopping/')).toEqual([])
+})
 
 test('a bridge that stops gracefully five times puts nothing aside, and does not store tries of what it handles at once', async () => {
   const [stuck, committed]: [string, string[]] = ['stuck', []]

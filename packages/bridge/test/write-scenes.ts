@@ -599,8 +599,10 @@ export const scenes: Readonly<Record<string, Scene>> = {
         inChat(1, 'execution/telegram/1//alone1'),
         row({ ...execution, id: 'alone1', posted: undefined, phase: 'planned', tries: 2 }),
       )
+      // The run was put aside, and its agent was not stopped yet.
+      values.set(inChat(1, 'stopping/home/ses_9'), row({ ...execution, id: 'aside9', sessionID: 'ses_9' }))
     },
-    play: async ({ passes, said, isSaid }) => {
+    play: async ({ passes, said, isSaid, memory }) => {
       const isAside = () =>
         said(1).filter((text) =>
           /^The bridge ended several times|The disk is full|use its state|may be missing/.test(text),
@@ -609,6 +611,10 @@ export const scenes: Readonly<Record<string, Scene>> = {
         await passes(`${text} is answered`, () => said(1).some((one) => one.endsWith(says(text))) || isAside() > 2)
       for (const chat of [1, 2, -5])
         await passes('the rest is told', () => isSaid(chat, /^The bridge ended several times|may be missing/))
+      await passes(
+        'the agents are stopped',
+        () => ![...memory.values.keys()].some((one) => one.startsWith('stopping/')),
+      )
     },
     stays: ['failed/poison'],
   },

@@ -31,6 +31,7 @@ export const rowDecoders: Readonly<Record<string, (value: string, key: string) =
   'unknown/': toQueuedPrompt,
   'notice/': toStoredNotice,
   'suspect/': toSuspicion,
+  'stopping/': toExecution,
   'ask/': toTime,
   'seen/': toTime,
   'ledger/': requireLedger,

@@ -76,7 +76,7 @@ async function promptShownIn(
  * Whether the id is that of the posted prompt. If the server assigns the ids of prompts, they increase, and each later one than
  * `after` may be it.
  */
-function isPromptOf({ messageID, after = '' }: PostedPrompt, promptID: string): boolean {
+export function isPromptOf({ messageID, after = '' }: PostedPrompt, promptID: string): boolean {
   return messageID === undefined ? promptID > after : promptID === messageID
 }
 

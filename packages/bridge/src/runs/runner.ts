@@ -1,7 +1,7 @@
 import type { Reply, ReplyObserver } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { createRecent, withResolvers } from '@reply/sink/internal'
-import { BridgeError, isTakenOver, toError } from '../error.ts'
+import { BridgeError, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
@@ -12,9 +12,10 @@ import { readWithExpiry, type State } from '../state/state.ts'
 import { withoutLastTry } from '../state/tried.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
-import { chatMessageOf, plain, texts } from '../texts.ts'
+import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
 import type { ActiveRun } from './active-runs.ts'
+import { createAgentStops } from './agent-stops.ts'
 import { createEndedRuns } from './ended-runs.ts'
 import { closeShown, endUnfollowed } from './lost-runs.ts'
 import { beginRun, type PlannedRun } from './run.ts'
@@ -100,6 +101,7 @@ export function createRunner(services: BridgeServices): Runner {
   const { router } = services.config
   const endedRuns = createEndedRuns(mostEnded)
   const unprompted = createUnpromptedRuns(services, endedRuns)
+  const agentStops = createAgentStops(services, () => isStopped)
   const queues = { queueNameOf, queueIDOf, queuedPrompts, replace, refusePrompt, changeQueue, tryQueued }
   const spoken = createSpokenPrompts(services, queues)
   /** Keys of places whose queue is being processed. */
@@ -422,7 +424,9 @@ export function createRunner(services: BridgeServices): Runner {
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToCurrentKeys(state, registry, enqueue)
     for (const prompt of waiting) earlier.add(rowName({ key: queueNameOf(prompt), id: queueIDOf(prompt) }))
+    const stops = await agentStops.stored()
     const listed = await countTries(await registry.all())
+    for (const execution of stops) addRestoring(execution, agentStops.stop(execution, listed))
     const newestRuns = await registry.newestOfSessions()
     for (const { execution, ageMs } of newestRuns) agesMs.set(keyOf(execution), ageMs)
     const all = withNewestLast(listed, newestRuns)
@@ -535,6 +539,7 @@ export function createRunner(services: BridgeServices): Runner {
     const { prompt, server, phase, startedBy, finishedAt = clock.now() } = execution
     // A planned prompt was surely not posted. Any other may have run.
     const isAnswered = phase === 'delivering' && execution.finishedAt !== undefined
+    const isAtWork = phase !== 'planned' && !isAnswered
     const text = phase === 'planned' ? texts.poisonMessage : isAnswered ? texts.poisonAnswer : texts.poisonRun
     const reason = texts.poisonReason
     const over: Execution = { ...execution, phase: 'undelivered', status: 'error', reason, finishedAt }
@@ -548,7 +553,7 @@ export function createRunner(services: BridgeServices): Runner {
     await tries.putAside(row.key, [row], {
       execution,
       text,
-      removal: [registry.writeExecution(over), ...notified],
+      removal: [registry.writeExecution(over), ...(isAtWork ? agentStops.write(execution) : []), ...notified],
       done: [registry.writeExecution(done), ...(await registry.writesAtEnd(done))],
       // Last, because that may end the process, too.
       onTold: () => void close().catch(onError),
@@ -556,34 +561,8 @@ export function createRunner(services: BridgeServices): Runner {
     if (notified.length > 0) void notices.send()
     if (startedBy !== undefined) unprompted.ignoreRun(execution)
     // The next prompt of the chat must not be stopped with it.
-    if (phase !== 'planned' && !isAnswered) addRestoring(execution, stopAgent(execution, all))
+    if (isAtWork) addRestoring(execution, agentStops.stop(execution, all))
     return over
-  }
-
-  /**
-   * Aborts the session of a run that is not followed any more, which also rejects what it asks, and tells the chat if that fails.
-   * Does nothing if another one of `all` needs the session. Never rejects.
-   */
-  async function stopAgent(
-    { id, prompt, server, sessionID, isSteer, followed }: Execution,
-    all: readonly Execution[],
-  ): Promise<void> {
-    const isUsed = all.some((one) => one.id !== id && !isOver(one) && !one.isSteer && one.sessionID === sessionID)
-    const client = servers.get(server)
-    // One that was started elsewhere is not the chat's to stop.
-    if (!client || sessionID === undefined || isSteer || followed || isUsed) return
-    try {
-      await client.abort(sessionID)
-    } catch (error) {
-      if (isStopped || isTakenOver(error)) return
-      onError(toError(error))
-      // Not awaited: the chat's next prompt must not wait for a platform that can't be reached.
-      if (channels.has(prompt.channel))
-        void channels.tryPost(prompt, {
-          text: texts.notStopped(plain(chatMessageOf(error))),
-          replyTo: prompt.messageRef,
-        })
-    }
   }
 
   /** Restores a held run once it is its turn. Resolves when it is found or ended, at most `restoreMs` after its turn. */

@@ -443,7 +443,7 @@ export function isUnprompted({ prompt, asks, messages, phase }: Reply): boolean 
  * Returns the ids by which this and other processes recognize the reply, best first: of its first prompt, ask and message, as
  * far as it has them. Not empty once `isUnprompted` is true.
  */
-function namesOfUnprompted({ promptIDs, messages, asks }: Reply): readonly string[] {
+export function namesOfUnprompted({ promptIDs, messages, asks }: Reply): readonly string[] {
   return [promptIDs[0], asks[0]?.requestID, messages[0]?.id].filter((name) => name !== undefined)
 }
 

@@ -9,6 +9,7 @@ import type { StoredValue, Write } from '../store/store.ts'
 const placeOf: Readonly<Record<string, (value: string) => ChatPlace | undefined>> = {
   execution: (value) => toExecution(value).prompt,
   newest: (value) => toExecution(value).prompt,
+  stopping: (value) => toExecution(value).prompt,
   unknown: toQueuedPrompt,
   notice: toStoredNotice,
   failed: (value) => {

@@ -44,6 +44,7 @@ const shardedKinds: ReadonlySet<string> = new Set([
   'press',
   'fact',
   'suspect',
+  'stopping',
   'inbox',
   'prompts',
   'backlog',

@@ -31,6 +31,8 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly storeOf?: (store: Store) => Store
   readonly router?: object
   readonly routes?: object
+  /** Default: none. */
+  readonly mirrors?: readonly (readonly string[])[]
   /** Default: voice notes are not set up. */
   readonly transcribe?: object
   /** Added to the server's entry in the config. */
@@ -79,7 +81,7 @@ export async function startChats(options: {
 
   async function start(given: StartChats = {}): Promise<void> {
     const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {} } = given
-    const { observers, routes = {}, transcribe, onEnd, more = {} } = given
+    const { observers, routes = {}, mirrors = [], transcribe, onEnd, more = {} } = given
     const {
       people = {
         ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },
@@ -93,6 +95,7 @@ export async function startChats(options: {
         people,
         router: { messagesPerMinute: 1000, ...router },
         routes,
+        mirrors,
         ...(transcribe && { transcribe }),
       }),
       ...{ clock, connectTo },

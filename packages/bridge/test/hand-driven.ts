@@ -13,10 +13,14 @@ export interface HandDriven {
   readonly clock: HandClock
   /** The prompts that the agent got. */
   readonly heard: readonly string[]
+  /** Begins a run that another client of the agent prompts. */
+  desk(sessionID: string, text: string, directory?: string): LocalRun
   /** The bot's messages in a chat. */
   said(chat: number): readonly string[]
-  /** Lets time pass until it is so, for two minutes at most. Resolves with how much did, in ms. */
-  passes(isSo: () => boolean): Promise<number>
+  /** Lets time pass in steps until it is so, for two minutes at most. Resolves with how much did, in ms. Default step: 100 ms. */
+  passes(isSo: () => boolean, stepMs?: number): Promise<number>
+  /** Waits until it is so, without letting time pass. */
+  rests(isSo: () => boolean): Promise<void>
   /** Stops the bridge, which waits a moment for posts that the platform does not confirm. */
   stop(): Promise<void>
 }
@@ -46,7 +50,7 @@ export async function startHandDriven(
   const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: () => changed(agent.connectTo()) })
   await chats.start({ ...options, clock })
   return {
-    ...{ telegram, chats, clock, heard: agent.heard, passes, stop },
+    ...{ telegram, chats, clock, heard: agent.heard, desk: agent.desk, passes, rests, stop },
     said: (chat) => telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : [])),
   }
 
@@ -58,12 +62,16 @@ export async function startHandDriven(
     await passes(() => isStopped)
   }
 
-  async function passes(isSo: () => boolean): Promise<number> {
+  async function rests(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  async function passes(isSo: () => boolean, stepMs = 100): Promise<number> {
     const began = clock.now()
     while (!isSo() && clock.now() - began < 120_000) {
       // Answers over the network take real time.
       for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
-      await clock.advance(100)
+      await clock.advance(stepMs)
     }
     return clock.now() - began
   }

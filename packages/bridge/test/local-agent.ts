@@ -1,5 +1,5 @@
 import { type Client, type Clock, systemClock } from '@reply/core'
-import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/source'
+import { connectSource, createLocalAgent, type LocalAgent, type LocalRun } from '@reply/core/source'
 
 /**
  * An agent in this process that does with each prompt what the test says. `takesPromptsWhileBusy`: a prompt joins the running
@@ -12,11 +12,19 @@ export function localAgent(
 ) {
   const heard: string[] = []
   let sessions = 0
-  return { heard, connectTo }
+  let newest: LocalAgent | undefined
+  return { heard, connectTo, desk }
+
+  /** Begins a run that another client prompts. Its session is of that client if no chat began it. */
+  function desk(sessionID: string, text: string, directory?: string): LocalRun {
+    if (!newest) throw new Error('No bridge is connected.')
+    if (!newest.session(sessionID)) newest.update({ sessionID, directory })
+    return newest.wake({ sessionID, directory }, { parts: [{ type: 'text', text }] })
+  }
 
   /** A bridge closes what it connected, so each gets a new one. */
   function connectTo(): Client {
-    const { source } = createLocalAgent({
+    newest = createLocalAgent({
       ...{ name: 'an agent in the test', clock },
       capabilities: () => ({ takesPromptsWhileBusy }),
       create: ({ directory }) => ({ sessionID: `ses_${++sessions}`, directory }),
@@ -26,7 +34,7 @@ export function localAgent(
       },
       cancel: (run) => run.end({ type: 'aborted' }),
     })
-    return connectSource(source, { clock })
+    return connectSource(newest.source, { clock })
   }
 }
 

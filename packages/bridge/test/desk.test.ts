@@ -1,0 +1,138 @@
+import type { LocalRun } from '@reply/core/source'
+import { afterEach, expect, test } from 'vitest'
+import { type HandDriven, startHandDriven } from './hand-driven.ts'
+import { answer } from './local-agent.ts'
+
+let driven: HandDriven | undefined
+afterEach(async () => {
+  await driven?.stop()
+  driven = undefined
+})
+
+/** The session that the chat's first prompt began. */
+let sessionID = ''
+
+/** Starts a bridge for an agent whose sessions another client prompts too, and lets Ann's chat begin a session. */
+async function startDesk(options: Parameters<typeof startHandDriven>[1] = {}): Promise<HandDriven> {
+  driven = await startHandDriven((run) => {
+    sessionID = run.sessionID
+    answer(run, 'Hello to you.')
+  }, options)
+  driven.telegram.say(1, 'Hi')
+  await driven.passes(() => driven?.said(1).includes('Hello to you.') === true)
+  return driven
+}
+
+/** Lets a run ask. Returns the answers that the agent got. */
+function askIn(run: LocalRun, requestID: string): readonly string[] {
+  const answers: string[] = []
+  const callID = `call-${requestID}`
+  run.write({
+    type: 'tool',
+    callID,
+    tool: 'bash',
+    state: { status: 'running', input: { command: `touch ${requestID}` } },
+  })
+  run.ask({
+    ...{ type: 'permission', requestID, callID, permission: 'bash', patterns: [], always: [] },
+    ...{ title: 'bash', metadata: {} },
+    reply: async ({ type }) => void answers.push(type),
+  })
+  return answers
+}
+
+const shows =
+  (words: string, chat = 1) =>
+  (): boolean =>
+    driven?.said(chat).some((text) => text.includes(words)) === true
+
+const posted = (words: string, chat = 1) =>
+  driven?.telegram.screen(chat).filter(({ from, text }) => from === 'bot' && text.includes(words)) ?? []
+
+test('a request of the desk is posted before any timer could run', async () => {
+  const { clock, desk, rests } = await startDesk()
+  const before = clock.now()
+  askIn(desk(sessionID, 'Go'), 'one')
+  await rests(shows('touch one'))
+  expect(clock.now()).toBe(before)
+})
+
+test('no limit of the bridge ends a run of the desk or answers its request', async () => {
+  const limits = { timeoutMs: 60_000, askTimeoutMs: 60_000 }
+  const { clock, desk, passes } = await startDesk({ router: limits })
+  const run = desk(sessionID, 'Go')
+  const answers = askIn(run, 'one')
+  await passes(shows('touch one'))
+  await clock.advance(600_000)
+  await passes(() => false, 1000)
+  expect([run.isOpen(), answers]).toEqual([true, []])
+  run.closeAsk('one')
+  await clock.advance(600_000)
+  await passes(() => false, 1000)
+  expect(run.isOpen()).toBe(true)
+  run.end({ type: 'completed' })
+})
+
+test('the person at the desk is not rung, until a request has waited for `quietMs`', async () => {
+  const { clock, desk, passes } = await startDesk({ router: { quietMs: 10_000 } })
+  const run = desk(sessionID, 'Go')
+  const began = clock.now()
+  askIn(run, 'one')
+  await passes(shows('touch one'))
+  expect(posted('touch one').map(({ isSilent }) => isSilent)).toEqual([true])
+  await passes(shows('waits for an answer'))
+  expect(clock.now() - began).toBeGreaterThanOrEqual(10_000)
+  expect(posted('waits for an answer').map(({ isSilent }) => isSilent)).toEqual([false])
+  run.closeAsk('one')
+  askIn(run, 'two')
+  await passes(shows('touch two'))
+  run.closeAsk('two')
+  await passes(() => false, 1000)
+  expect(posted('waits for an answer')).toHaveLength(1)
+  run.end({ type: 'completed' })
+})
+
+test('a session of another directory is not shown, and one of the configured directory is, in the home chat', async () => {
+  const { desk, passes } = await startDesk({ server: { directory: '/shop', homeChat: 'telegram:2' } })
+  askIn(desk('ses_other', 'Go', '/private'), 'hidden')
+  askIn(desk('ses_shop', 'Go', '/shop'), 'open')
+  await passes(shows('touch open', 2))
+  await passes(() => false, 1000)
+  expect([posted('touch hidden', 1), posted('touch hidden', 2), posted('touch open', 1)]).toEqual([[], [], []])
+})
+
+test('a request of the desk is shown once in each of two chats that mirror each other', async () => {
+  const mirrors = [['telegram:1', 'telegram:2']]
+  const { desk, passes } = await startDesk({ mirrors, server: { directory: '/shop', homeChat: 'telegram:2' } })
+  const run = desk('ses_shop', 'Go', '/shop')
+  const answers = askIn(run, 'one')
+  await passes(() => shows('touch one', 1)() && shows('touch one', 2)())
+  await passes(() => false, 1000)
+  expect([posted('touch one', 1).length, posted('touch one', 2).length]).toEqual([1, 1])
+  const [message] = posted('touch one', 1)
+  const pressed = driven?.telegram.press(1, message?.messageId ?? 0, 'Allow once')
+  await passes(() => answers.length > 0)
+  await pressed?.settled
+  await passes(() => [1, 2].every((chat) => posted('touch one', chat).every(({ buttons }) => buttons.length === 0)))
+  expect(answers).toEqual(['once'])
+  expect([1, 2].map((chat) => posted('touch one', chat).map(({ buttons }) => buttons.length))).toEqual([[0], [0]])
+  run.end({ type: 'completed' })
+})
+
+test('sessions of the desk are listed and taken over with `approve` alone', async () => {
+  const { desk, passes, telegram } = await startDesk({ server: { directory: '/shop' } })
+  desk('ses_desk', 'Go', '/shop').end({ type: 'completed' })
+  telegram.say(2, '/sessions', { from: { id: 2, name: 'Bob' } })
+  await passes(() => driven?.said(2).length === 1)
+  telegram.say(2, '/switch ses_desk', { from: { id: 2, name: 'Bob' } })
+  await passes(() => driven?.said(2).length === 2)
+  expect(driven?.said(2)).toEqual([
+    'This chat has no sessions yet.',
+    '“ses_desk” is not a session of this chat. /sessions lists them.',
+  ])
+  telegram.say(1, '/switch ses_desk')
+  await passes(shows('now continues'))
+  askIn(desk('ses_desk', 'Again', '/shop'), 'mine')
+  await passes(shows('touch mine'))
+  expect([posted('touch mine').length, posted('touch mine', 2).length]).toEqual([1, 0])
+})

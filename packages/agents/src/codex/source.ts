@@ -103,7 +103,9 @@ export function codex(options: CodexOptions = {}): Source {
   let isClosed = false
   /** Identifies the connection in the ids of asks that belong to no turn, because each process numbers its requests from 0. */
   let connectionID = ''
-  let connections = 0
+  /** How many connections have shown asks, and whether this one has. */
+  let earlierConnections = 0
+  let hasAsked = false
   /** The ids of this connection's asks, by those of Codex's requests. */
   const askIDs = new Map<string, string>()
   const rpc = createRpc({ name, program: requireProgram, clock, redact, deadlineMs })
@@ -343,7 +345,8 @@ export function codex(options: CodexOptions = {}): Source {
     heldMessages.clear()
     askIDs.clear()
     connectionID = randomUUID()
-    connections += 1
+    if (hasAsked) earlierConnections += 1
+    hasAsked = false
     const mine = await open(({ code, signal, last }) => {
       // A process that was given up may end after the next one has started.
       if (program === mine) handleEnd(code ?? signal, last)
@@ -541,11 +544,12 @@ export function codex(options: CodexOptions = {}): Source {
 
   /**
    * Returns the id of the ask for a request. A listener repeats a request to each client that connects, so that the id is the same
-   * for a client that was started again: that of the turn, which no other process of Codex has. This client counts its
-   * connections in it, because the ask of a run that failed with its connection is over.
+   * for a client that was started again: that of the turn, which no other process of Codex has. This client counts
+   * its connections in it, because the ask of a run that failed with its connection is over.
    */
   function nameAsk(id: string | number, { turnID = connectionID }: CodexRequest): string {
-    const name = `${turnID}.${id}${connections > 1 ? `.${connections}` : ''}`
+    const name = `${turnID}.${id}${earlierConnections > 0 ? `.${earlierConnections}` : ''}`
+    hasAsked = true
     askIDs.set(String(id), name)
     return name
   }

@@ -14,15 +14,16 @@ import { writeFailure } from './failure-rows.ts'
 import { afterEnd, isHeld, isPoison, lateMs, survived, surviveMs, togetherWith, unsuspected } from './suspicion.ts'
 
 /**
- * Finds out which of the rows that an earlier process left end the process that handles them, and puts these aside instead of
- * letting them end each successor. Others that were being handled when a process ended are never put aside, however many end.
+ * Finds out which rows end each process that handles them, and puts these aside.
  *
- * What kills does so each time, about as long after it was begun. So a row gets a point if the process ends about as soon
- * as the ones before, and none once a process has outlived that time. With each point, fewer such rows are begun together, in
- * random order after a random pause, and others wait. The last points are given to a row that was begun alone.
+ * For example, a process handles 40 rows, and one of them ends it. The next process finds all 40, and can't tell which one it was. It
+ * begins them again and ends as soon, so that each of the 40 has a point. The one after begins ten of them, and the others once these were
+ * outlived. If it ends, only those ten have another point. So the groups shrink until the row is alone.
+ *
+ * `suspicion.ts` has the rules. A row that ends no process may get points too, but loses them once a process has outlived it.
  */
 export interface Tries {
-  /** Reads what earlier processes learned. Call it once, before `next`. */
+  /** Reads what earlier processes stored about rows. Call it once, before `next`. */
   load(): Promise<void>
   /** Returns the row with its next try counted, for the store. Undefined if it must not be tried again. */
   next<Row extends Tried>(key: string, row: Row): (Row & { readonly tries: number }) | undefined
@@ -66,7 +67,7 @@ export interface Told {
 const suspectPrefix = 'suspect/'
 /** How long it is kept, in ms. */
 const suspectedMs = 86_400_000
-/** How long the pause before held rows are begun is at most, as a part of the time that they must be survived. */
+/** The longest pause before held rows are begun, as a multiple of the time for which a process must outlive them. */
 const mostPause = 2
 
 /** Held rows of all shards of a process, because any of them may end it. */
@@ -164,7 +165,7 @@ export function createTries({
   let isStopped = false
   return { load, next, isHeld: (key) => isHeld(suspicionOf(key)), make, begin, watch, putAside, giveBack }
 
-  /** Reads what is known, and concludes from it that a process has ended. */
+  /** Reads what is known. A row that another process was handling has ended it. */
   async function load(): Promise<void> {
     for (const { key, value } of await state.list(suspectPrefix))
       known.set(decodeURIComponent(key.slice(suspectPrefix.length)), afterEnd(toSuspicion(value), turns.process))

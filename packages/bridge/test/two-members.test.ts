@@ -512,6 +512,26 @@ test.each(['Allow once', 'Always'])(
   },
 )
 
+test('the message of what a run asks that is put aside loses its buttons, and says that it is over', async () => {
+  const first = await startMember()
+  const [chat = 0] = chats
+  const messageID = await beginAsk(chat)
+  first.freeze()
+  const key = [...memory.values.keys()].find((one) => one.startsWith('execution/')) ?? expect.fail('It is not stored.')
+  const [, shard = '', ...rest] = key.split('/')
+  const suspect = `suspect/${encodeURIComponent(['execution', ...rest].join('/'))}`
+  const value = JSON.stringify({ level: 0, points: 5 })
+  memory.values.set(keyInShard(shard, suspect), { value, expiresAt: undefined })
+  const second = await startMember()
+  await passes('the other one has all shards', () => second.shards() === 64)
+  await passes('the chat is told', () => said(chat).includes(texts.poisonRun))
+  const asking = () => telegram.screen(chat).find((message) => message.messageId === messageID)
+  await passes('its buttons are gone', () => asking()?.buttons.length === 0)
+  expect(asking()?.text).toMatch(/No longer needed\.$/)
+  expect(allowed).toEqual([])
+  errors = errors.filter(({ message }) => !message.includes('It was put aside'))
+})
+
 test('a press whose owner is frozen is refused, and is not carried out when the owner wakes', async () => {
   const [first, second] = await startTwo()
   const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')

@@ -1,4 +1,4 @@
-import type { Reply } from '@reply/core'
+import { type Ask, pendingAsks, type Reply } from '@reply/core'
 import { isTakenOver, toError } from '../error.ts'
 import { toExecution } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
@@ -18,9 +18,9 @@ export interface AgentStops {
   /**
    * Aborts the session of an execution, which also rejects what it asks, and removes the stored stop. Does nothing else if one of
    * `others` needs the session, or if its agent works on another prompt by now. If the server does not confirm it, reports the
-   * error and tells the chat, where `/stop` tries again. Never rejects.
+   * error and tells the chat, where `/stop` tries again. Resolves with the asks that were pending. Never rejects.
    */
-  stop(execution: Execution, others: readonly Execution[]): Promise<void>
+  stop(execution: Execution, others: readonly Execution[]): Promise<readonly Ask[]>
   /** Returns the executions whose stops earlier processes stored and did not remove. */
   stored(): Promise<readonly Execution[]>
 }
@@ -50,31 +50,37 @@ export function createAgentStops(
   }
 
   /** Stops the agent, and forgets that before the chat can begin anything else in its session. */
-  async function stop(execution: Execution, others: readonly Execution[]): Promise<void> {
-    if (write(execution).length === 0) return
-    const failure = await abort(execution, others).catch(toError)
+  async function stop(execution: Execution, others: readonly Execution[]): Promise<readonly Ask[]> {
+    if (write(execution).length === 0) return []
+    const result = await abort(execution, others).catch(toError)
+    if (!(result instanceof Error)) {
+      await forget(execution)
+      return result
+    }
     // The next process does it again.
-    if (failure && (isStopped() || isTakenOver(failure))) return
-    if (failure) onError(failure)
+    if (isStopped() || isTakenOver(result)) return []
+    onError(result)
     await forget(execution)
-    if (!failure) return
     const { prompt } = execution
     // Not awaited: the chat's next prompt must not wait for a platform that can't be reached.
     if (channels.has(prompt.channel))
       void channels.tryPost(prompt, {
-        text: texts.notStopped(plain(chatMessageOf(failure))),
+        text: texts.notStopped(plain(chatMessageOf(result))),
         replyTo: prompt.messageRef,
       })
+    return []
   }
 
-  /** Aborts the session, unless something else needs it. */
-  async function abort(execution: Execution, others: readonly Execution[]): Promise<undefined> {
+  /** Aborts the session, unless something else needs it. Resolves with the asks that were pending. */
+  async function abort(execution: Execution, others: readonly Execution[]): Promise<readonly Ask[]> {
     const { id, server, sessionID } = execution
     const isUsed = others.some((one) => one.id !== id && !isOver(one) && !one.isSteer && one.sessionID === sessionID)
     const client = servers.get(server)
-    if (!client || sessionID === undefined || isUsed) return
+    if (!client || sessionID === undefined || isUsed) return []
     const reply = await client.reply(sessionID)
-    if (!reply || !isOfOther(reply, execution)) await client.abort(sessionID)
+    if (reply && isOfOther(reply, execution)) return []
+    await client.abort(sessionID)
+    return reply ? pendingAsks(reply) : []
   }
 
   /** Removes a stored stop. */

@@ -1,4 +1,4 @@
-import { emptyReply, type PostedPrompt, type Reply, reduce } from '@reply/core'
+import { type Ask, emptyReply, type PostedPrompt, type Reply, reduce } from '@reply/core'
 import type { Delivery } from '@reply/sink'
 import { ledgerKeyOf } from '@reply/sink/internal'
 import { BridgeError } from '../error.ts'
@@ -21,12 +21,14 @@ export interface ClosedRun {
 /**
  * Closes the messages of a run that can no longer be followed, in its own place and in mirrors. They then show the execution's
  * reason instead of a status such as "Writing", below the text that had arrived. Waits until the places show that, but for
- * mirrors only a limited time. Resolves with undefined if its own place shows no message of the run.
+ * mirrors only a limited time. Resolves with undefined if its own place shows no message of the run. The messages of `asks` then say
+ * that they are over, and have no buttons.
  */
 export async function closeShown(
   { state, clock }: Pick<BridgeServices, 'state' | 'clock'>,
   execution: Execution,
   sinks: ActiveRun['sinks'],
+  asks: readonly Ask[] = [],
 ): Promise<ClosedRun | undefined> {
   const replies = await Promise.all(sinks.map(async (shown) => await closeInPlace(shown)))
   const [reply] = replies
@@ -43,7 +45,8 @@ export async function closeShown(
     const { sessionID, reason = '' } = execution
     const promptID = await promptShownIn(state, execution, shown)
     if (sessionID === undefined || promptID === undefined) return undefined
-    const closed = failedReply(sessionID, promptID, reason, clock.now())
+    const failed = failedReply(sessionID, promptID, reason, clock.now())
+    const closed = { ...failed, asks: closedAsks(asks, failed, clock.now()) }
     passOn(shown.sink, { type: 'replyStarted', reply: closed })
     passOn(shown.sink, { type: 'replySettled', outcome: 'failed', reply: closed })
     return closed

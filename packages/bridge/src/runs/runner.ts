@@ -1,4 +1,4 @@
-import type { Reply, ReplyObserver } from '@reply/core'
+import type { Ask, Reply, ReplyObserver } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { createRecent, withResolvers } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
@@ -546,8 +546,9 @@ export function createRunner(services: BridgeServices): Runner {
     const done: Execution = { ...over, phase: 'done' }
     const close = async (): Promise<void> => {
       if (channels.has(prompt.channel) && !isStopped)
-        await closeShown(services, over, sinksFor(services, over, { server }))
+        await closeShown(services, over, sinksFor(services, over, { server }), await asked.promise)
     }
+    const asked = withResolvers<readonly Ask[]>()
     const row = { key: keyOf(execution), value: JSON.stringify(execution), tries: execution.tries ?? 1 }
     const notified = await notices.writesAtEnd(execution, over, undefined)
     await tries.putAside(row.key, [row], {
@@ -561,7 +562,9 @@ export function createRunner(services: BridgeServices): Runner {
     if (notified.length > 0) void notices.send()
     if (startedBy !== undefined) unprompted.ignoreRun(execution)
     // The next prompt of the chat must not be stopped with it.
-    if (isAtWork) addRestoring(execution, agentStops.stop(execution, all))
+    const stopping = isAtWork ? agentStops.stop(execution, all) : Promise.resolve([])
+    void stopping.then(asked.resolve)
+    addRestoring(execution, stopping)
     return over
   }
 

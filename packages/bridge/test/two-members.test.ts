@@ -611,9 +611,9 @@ test.each([
   expect(written.filter((writes) => writes.includes(wrong))).toEqual([])
 })
 
-test('a bridge that stops while it is cut off from the store says nothing more', async () => {
+test('a bridge that stops while it is cut off from the store refuses messages, and leaves its run to the next one', async () => {
   const member = await startMember()
-  await beginRun(member)
+  const { chat: running, messageID } = await beginRun(member)
   member.isCutOff = true
   held.get('hold')?.write({ type: 'text', delta: 'Done.' })
   held.get('hold')?.end()
@@ -626,6 +626,14 @@ test('a bridge that stops while it is cut off from the store says nothing more',
   })
   await passes('it is stopped', () => isStopped)
   expect(errors).toEqual([])
+  const saidBy = (answer: string): readonly (readonly string[])[] =>
+    chats.map((chat) => (chat === running ? [answer, texts.notTaken] : [texts.notTaken]))
+  expect(chats.map(said)).toEqual(saidBy('Working.'))
+  await startMember()
+  await passes('the next one goes on', () => said(running).includes('Working. Done.'))
+  expect(chats.map(said)).toEqual(saidBy('Working. Done.'))
+  expect(telegram.screen(running).find(({ from }) => from === 'bot')).toMatchObject({ messageId: messageID })
+  expect(agent.heard).toEqual(['hold'])
 })
 
 test('a prompt is posted once, although its owners freeze and stop right before that', async () => {
@@ -656,9 +664,12 @@ test('a prompt is posted once, although its owners freeze and stop right before 
   void owner.bridge.stop().then(() => {
     isStopped = true
   })
-  await clock.advance(0, async () => await new Promise((resolve) => setTimeout(resolve, 20)))
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await turns()
   read.resolve()
-  await clock.advance(0, async () => await new Promise((resolve) => setTimeout(resolve, 20)))
+  await turns()
   note.resolve()
   await passes('it is stopped', () => isStopped)
   expect([isPlanned(), agent.heard]).toEqual([true, []])

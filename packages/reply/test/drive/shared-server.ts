@@ -20,27 +20,12 @@ export interface Wire {
   readonly delayMs: (what: 'request' | 'response' | 'frame', client: SharedClient, path: string) => number
 }
 
-/** What differs between versions. */
-export interface ServerRules {
-  /** The version that it reports. Those before 1.18.15 make the ids of prompts. */
-  readonly version: string
-  /** Whether a prompt that comes after the last step has ended, but before the run has, is stored and never run. */
-  readonly losesLatePrompts: boolean
-}
-
-/**
- * An OpenCode server in memory, with many sessions and clients. An answer is the texts of the prompts that it answers, after
- * `Answer to `. Prompts that wait when a step begins are answered together.
- */
+/** An OpenCode server in memory, with many sessions and clients. An answer is the prompt's text after `Answer to `. */
 export interface SharedServer {
   readonly directory: string
   connect(): SharedClient
-  /** Posts a prompt of a client that is not ours, such as the terminal at a desk. */
-  promptElsewhere(sessionID: string, text: string): void
-  /** The text of each prompt that was taken. */
+  /** How often each text was taken as a prompt. */
   readonly prompts: readonly string[]
-  /** The texts of the prompts that each answer is for, and its run, by the id of its message. */
-  readonly answers: ReadonlyMap<string, { readonly run: number; readonly texts: readonly string[] }>
   /** Sends frames of a session that no client knows, so that frames that clients skipped before are forgotten. */
   sendNoise(frames: number): void
 }
@@ -53,12 +38,7 @@ interface Session {
     parts: object[]
   }[]
   readonly waiting: string[]
-  /** The texts of the prompts that no step has answered. */
-  readonly unanswered: string[]
   isBusy: boolean
-  /** Whether its last step has ended, but not its run. */
-  isEnding: boolean
-  run: number
 }
 
 const directory = '/shared'
@@ -69,23 +49,12 @@ const noTokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0
  * Creates a server that speaks OpenCode 1.18.33's wire on a hand clock. Its events come in the order of the recording `plain`.
  * `stepMs` is how long each step of a run takes.
  */
-export function createSharedServer(
-  clock: HandClock,
-  wire: Wire,
-  stepMs: () => number,
-  { version, losesLatePrompts }: ServerRules = { version: '1.18.33', losesLatePrompts: false },
-): SharedServer {
+export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => number): SharedServer {
   const sessions = new Map<string, Session>()
   const streams = new Set<(frame: string) => void>()
   const prompts: string[] = []
-  const answers = new Map<string, { readonly run: number; readonly texts: readonly string[] }>()
   let ids = 0
-  return { directory, connect: connectClient, promptElsewhere, prompts, answers, sendNoise }
-
-  function promptElsewhere(sessionID: string, text: string): void {
-    const session = sessions.get(sessionID)
-    if (session) takePrompt(session, { parts: [{ text }] })
-  }
+  return { directory, connect: connectClient, prompts, sendNoise }
 
   function nextID(kind: string): string {
     ids += 1
@@ -220,7 +189,7 @@ export function createSharedServer(
 
   /** Returns the response to a GET: an empty list for an unknown path. Undefined for what does not exist. */
   function answerGet(pathname: string, searchParams: URLSearchParams): unknown {
-    if (pathname === '/global/health') return { healthy: true, version }
+    if (pathname === '/global/health') return { healthy: true, version: '1.18.33' }
     if (pathname === '/session/status')
       return Object.fromEntries(
         [...sessions.values()].flatMap(({ id, isBusy }) => (isBusy ? [[id, { type: 'busy' }]] : [])),
@@ -240,7 +209,7 @@ export function createSharedServer(
 
   function infoOf({ id, createdAt }: Session): object {
     const time = { created: createdAt, updated: createdAt }
-    return { id, directory, projectID: 'shared', title: 'Shared', version, time }
+    return { id, directory, projectID: 'shared', title: 'Shared', version: '1.18.33', time }
   }
 
   function answerPost(pathname: string, body: PostBody): unknown {
@@ -254,57 +223,37 @@ export function createSharedServer(
   }
 
   function createSession(): object {
-    const idle = { messages: [], waiting: [], unanswered: [], isBusy: false, isEnding: false, run: 0 }
-    const session: Session = { id: nextID('ses'), createdAt: clock.now(), ...idle }
+    const session = { id: nextID('ses'), createdAt: clock.now(), messages: [], waiting: [], isBusy: false }
     sessions.set(session.id, session)
     publish('session.created', { sessionID: session.id, info: infoOf(session) })
     return infoOf(session)
   }
 
-  /**
-   * Takes a prompt, and begins it now or in the present run. One that the session has is only taken again if it is the
-   * newest message and nothing runs.
-   */
+  /** Takes a prompt, unless the session has it, and begins it now or after the present run. */
   function takePrompt(session: Session, { messageID: id = nextID('msg'), parts = [] }: PostBody): void {
     const { id: sessionID, messages, waiting } = session
-    if (messages.some(({ info }) => info.id === id)) {
-      if (messages.at(-1)?.info.id !== id || session.isBusy || waiting.length > 0) return
-      waiting.push(id)
-      return void clock.after(stepMs(), () => runNext(session))
-    }
+    if (messages.some(({ info }) => info.id === id)) return
     const text = parts.map((part) => part.text ?? '').join('')
     prompts.push(text)
-    session.unanswered.push(text)
     const info = { id, sessionID, role: 'user', time: { created: clock.now() }, agent: 'build', model }
     const part = { id: nextID('prt'), sessionID, messageID: id, type: 'text', text }
     messages.push({ info, parts: [part] })
     publish('message.updated', { sessionID, info })
     publish('message.part.updated', { sessionID, part, time: clock.now() })
-    if (session.isEnding && losesLatePrompts) return
     waiting.push(id)
     if (!session.isBusy) clock.after(stepMs(), () => runNext(session))
   }
 
-  /** Begins a run, unless one is going, for the prompts that wait. */
+  /** Answers the first prompt that waits, and then the next one. */
   function runNext(session: Session): void {
-    if (session.isBusy || session.waiting.length === 0) return
-    session.isBusy = true
-    session.run += 1
-    publish('session.status', { sessionID: session.id, status: { type: 'busy' } })
-    clock.after(stepMs(), () => answerWaiting(session))
-  }
-
-  /**
-   * Answers all prompts that no step has answered in one step, which names the last that waited. Goes on with those that came
-   * meanwhile.
-   */
-  function answerWaiting(session: Session): void {
     const { id: sessionID, messages, waiting } = session
-    const parentID = waiting.splice(0).at(-1)
-    const texts = session.unanswered.splice(0)
-    const text = `Answer to ${texts.join(' ')}`
+    const parentID = session.isBusy ? undefined : waiting.shift()
+    if (parentID === undefined) return
+    session.isBusy = true
+    publish('session.status', { sessionID, status: { type: 'busy' } })
+    const prompt = messages.find(({ info }) => info.id === parentID)
+    const text = `Answer to ${textOfPart(prompt?.parts[0])}`
     const id = nextID('msg')
-    answers.set(id, { run: session.run, texts })
     const info = {
       ...{ id, sessionID, role: 'assistant', parentID, ...model, mode: 'build', agent: 'build', cost: 0 },
       ...{ path: { cwd: directory, root: directory }, time: { created: clock.now() }, tokens: noTokens },
@@ -335,24 +284,17 @@ export function createSharedServer(
         publish('message.updated', { sessionID, info: answer.info })
       },
       () => {
-        session.isEnding = true
-      },
-      () => {
-        session.isEnding = false
         session.isBusy = false
+        if (waiting.length > 0) return runNext(session)
         publish('session.status', { sessionID, status: { type: 'idle' } })
         publish('session.idle', { sessionID })
-        runNext(session)
       },
     ]
-    const lastStep = steps.length - 2
     const doNext = (at: number): void => {
-      // Prompts that came during the step continue the run.
-      if (at === lastStep && waiting.length > 0) return void clock.after(stepMs(), () => answerWaiting(session))
       steps[at]?.()
       if (at + 1 < steps.length) clock.after(stepMs(), () => doNext(at + 1))
     }
-    doNext(0)
+    clock.after(stepMs(), () => doNext(0))
   }
 }
 
@@ -360,4 +302,8 @@ export function createSharedServer(
 interface PostBody {
   readonly messageID?: string
   readonly parts?: readonly { readonly text?: string }[]
+}
+
+function textOfPart(part: object | undefined): string {
+  return part && 'text' in part ? String(part.text) : ''
 }

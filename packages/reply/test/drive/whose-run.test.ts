@@ -159,10 +159,8 @@ test("the signal of a prompt that another client's prompt overtook leaves that r
   await rest()
   server.publish(types.length)
   await rest()
-  // The server never shows this prompt.
-  await advance(40_000)
-  expect(await stream.result).toMatchObject({ outcome: 'failed', error: { name: 'refused' }, messages: [] })
-  expect(aborts()).toBe(0)
+  await advance(5000)
+  expect([(await stream.result).outcome, aborts()]).toEqual(['completed', 0])
   await opencode.close()
 })
 

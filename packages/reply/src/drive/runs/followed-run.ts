@@ -1,8 +1,6 @@
 import { observersOf } from '../../dispatch.ts'
 import { ReplyError } from '../../error.ts'
-import type { ReplyObserver } from '../../observer.ts'
 import type { Reduction } from '../../reduce/reduce.ts'
-import { diff } from '../../track/diff.ts'
 import type { LiveReply } from '../replies.ts'
 import type { AbortRequest } from '../stop/abort.ts'
 import type { FoundReply } from './recognize.ts'
@@ -32,20 +30,17 @@ export interface FollowedRun {
   markPosted(post: SentPrompt): void
   /**
    * Connects the stream and the observers to the reply until it ends, and starts the time-out. If the caller has asked
-   * to stop, ends or leaves the run. After `detach`, they go on from what they have. With `observeAgain`, the caller is
-   * asked for its observers again.
+   * to stop, ends or leaves the run.
    */
-  attach(live: LiveReply, foundReply: FoundReply, how?: { readonly observeAgain: boolean }): void
-  /** Disconnects the stream and the observers from a reply that isn't the prompt's, before they get the present step. */
-  detach(): void
+  attach(live: LiveReply, foundReply: FoundReply): void
   /** Ends the stream as aborted, because the prompt was not posted and never will be. */
   endAsAborted(sessionID: string): void
   /** Ends the stream as failed, because nothing runs on the server. */
   endAsFailed(sessionID: string, error: unknown): void
   /** Ends the stream with a stand-in reply, because nothing runs on the server. */
   endWithStandIn(sessionID: string, end: StandInEnd): void
-  /** Ends the stream with a settled reply. `joined`: another prompt began its run. `observeAgain` as in `attach`. */
-  endWithRun(step: Reduction, joined: boolean, how?: { readonly observeAgain: boolean }): void
+  /** Ends the stream with a settled reply. `joined`: another prompt began its run. */
+  endWithRun(step: Reduction, joined: boolean): void
 }
 
 export interface SentPrompt {
@@ -71,9 +66,6 @@ export function createFollowedRun(
   checkTimeout(options)
   /** The reply that includes the prompt. Undefined until it is found. */
   let live: LiveReply | undefined
-  /** Undefined until the reply is first found. */
-  let observers: readonly ReplyObserver[] | undefined
-  let stopObserving = (): void => {}
   /** Undefined until the prompt is posted. */
   let sentPrompt: SentPrompt | undefined
   /** The caller's request: end the run, or leave it if others began it. */
@@ -106,7 +98,6 @@ export function createFollowedRun(
       sentPrompt = sent
     },
     attach,
-    detach,
     endAsAborted,
     endAsFailed,
     endWithStandIn,
@@ -117,14 +108,11 @@ export function createFollowedRun(
    * Connects the stream and the observers to the reply, starts the time-out, and stops the run if the caller has asked
    * for it.
    */
-  function attach(next: LiveReply, { reply, joined }: FoundReply, { observeAgain } = { observeAgain: false }): void {
+  function attach(next: LiveReply, { reply, joined }: FoundReply): void {
     live = next
-    if (observeAgain) observers = undefined
     hold.cover(next.sessionID)
-    const seen = observers && source.stream.reply
     source.attach(next, joined)
-    observers ??= observersOf(options.observe, reply, onError)
-    stopObserving = next.observe(observers, seen)
+    next.observe(observersOf(options.observe, reply, onError))
     // Deferred, because this runs within a step and the stall timer receives the reply right after it.
     if (timeoutMs !== undefined)
       queueMicrotask(() => {
@@ -133,13 +121,6 @@ export function createFollowedRun(
       })
     if (stopRequest === 'abort') void abortIfRunning(next)
     else if (stopRequest === 'leave') dropAbortOrLeave()
-  }
-
-  /** Disconnects the stream and the observers from the reply. They keep what they have of it. */
-  function detach(): void {
-    live = undefined
-    source.detach()
-    stopObserving()
   }
 
   /**
@@ -187,22 +168,16 @@ export function createFollowedRun(
 
   /**
    * Waits until the run shows its first prompt, then aborts the run if that prompt is this one, and otherwise leaves
-   * it. Another client may have prompted the idle session at the same time. If it isn't this prompt's run at all, aborts
-   * `dropped`. Doesn't wait if the prompt's id is unknown.
+   * it. Another client may have prompted the idle session at the same time. Doesn't wait if the prompt's id is unknown.
    */
   async function abortUnlessShared(reply: LiveReply): Promise<void> {
     if (sentPrompt?.messageID !== undefined) await whenFirstPromptShown(reply, clock, sentPrompt.answered)
     if (isShared()) source.stream.leave()
-    else if (live === reply) await abort()
-    else dropped.abort()
+    else await abort()
   }
 
-  /**
-   * Aborts the run as `timed-out`, or leaves a run that another prompt began. Does nothing if the run has ended, or
-   * isn't the prompt's.
-   */
+  /** Aborts the run as `timed-out`, or leaves a run that another prompt began. Does nothing if the run has ended. */
   function abortAsTimedOut(reply: LiveReply): void {
-    if (live !== reply) return
     if (isShared()) source.stream.leave()
     else void abortIfRunning(reply, { reason: 'timed-out' })
   }
@@ -231,14 +206,11 @@ export function createFollowedRun(
    * Ends the stream with a settled reply, and sends it to the observers. Errors of observers go to `onError`. Does
    * nothing once attached or ended.
    */
-  function endWithRun(step: Reduction, joined: boolean, { observeAgain } = { observeAgain: false }): void {
+  function endWithRun(step: Reduction, joined: boolean): void {
     if (live || hasEnded) return
     hasEnded = true
-    if (observeAgain) observers = undefined
-    const shown = observers && source.stream.reply
     source.emitStep(step, joined)
-    const last = shown ? { ...step, changes: diff(shown, step.reply) } : step
-    sendToObservers(observers ?? observersOf(options.observe, step.reply, onError), last, onError)
+    sendToObservers(observersOf(options.observe, step.reply, onError), step, onError)
   }
 }
 

@@ -10,8 +10,6 @@ export interface FoundReply {
   readonly reply: Reply
   /** Whether the reply was already running. */
   readonly joined: boolean
-  /** The id of the prompt's message. Absent if the reply was found without it. */
-  readonly messageID?: string | undefined
 }
 
 /** The session in which a prompt's reply is looked for. */
@@ -22,8 +20,6 @@ export interface PromptSearch {
   readonly over: AbortSignal
   /** Called when a reply includes the prompt, within the step that shows it. May be called again. */
   readonly onFound: (live: LiveReply, foundReply: FoundReply) => void
-  /** Prompts of the running reply that are known to be others. Default: all that it has. */
-  readonly others?: readonly string[] | undefined
 }
 
 /** A search for the reply that includes a prompt, in a session's running reply and later ones. */
@@ -51,13 +47,12 @@ export function recognizeByID({ server, place, onFound }: PromptSearch, messageI
   }
 
   /**
-   * Calls `onFound` if the reply includes the prompt's id, or a step that names it. `joined` if the reply was running
-   * before, or began with another prompt.
+   * Calls `onFound` if the reply includes the prompt's id. `joined` if the reply was running before, or began with
+   * another prompt.
    */
   function compareIDs(live: LiveReply, reply: Reply): void {
     const at = reply.promptIDs.indexOf(messageID)
-    if (at !== -1 || reply.messages.some(({ parentID }) => parentID === messageID))
-      onFound(live, { reply, joined: live === current || at > 0, messageID })
+    if (at !== -1) onFound(live, { reply, joined: live === current || at > 0 })
   }
 }
 
@@ -68,41 +63,29 @@ const storedMs = 100
 const maxLooks = 5
 
 /**
- * Calls `onFound` with the running reply, or one that opens later, once a new prompt in it has the text. For servers
- * that make the ids. Without a text, any new prompt of the running reply counts, and any reply that opens later. So does
- * a later reply that shows no prompt. The prompts' texts are read from the server, one after the other.
+ * Calls `onFound` with the running reply once a new prompt in it has the text, and with each reply that opens later.
+ * For servers that make the ids. Without a text, any new prompt of the running reply counts. The prompts' texts are
+ * read from the server, one after the other, and a reply that opens waits for that.
  */
 export function recognizeByText(options: PromptSearch, text: string | undefined): Recognizer {
   const { server, place, over, onFound } = options
   const { replies } = server.engine
   const current = replies.newest(place.sessionID)
-  const known = new Set(options.others ?? current?.reply().promptIDs)
+  const known = new Set(current?.reply().promptIDs)
   let comparing: Promise<void> | undefined
   let isStopped = false
   const stops = [replies.onOpened(foundOnceCompared)]
-  if (current) {
-    stops.push(current.follow(({ reply }) => compareNewPrompts(current, reply)))
-    compareNewPrompts(current, current.reply())
-  }
+  if (current) stops.push(current.follow(({ reply }) => compareNewPrompts(current, reply)))
   return { whenCompared: async () => await comparing, stop: stopSearch }
 
   /**
-   * Calls `onFound` with a reply that opened in the session, at once if there is no text to compare. Otherwise compares
-   * its prompts. If it has none although something runs, or it has settled, there is nothing to compare. Waits until the
-   * prompts seen so far have been compared, so that one of the running reply is found first. Does nothing for another
-   * session.
+   * Calls `onFound` with a reply that opened in the session. Waits until the prompts seen so far have been compared, so
+   * that one of the running reply is found first. Does nothing for another session.
    */
-  function foundOnceCompared(opened: LiveReply, first: Reply): void {
+  function foundOnceCompared(opened: LiveReply, reply: Reply): void {
     if (opened.sessionID !== place.sessionID) return
-    const compare = ({ reply }: { readonly reply: Reply }): void => {
-      const { promptIDs, messages, phase } = reply
-      if (text !== undefined && promptIDs.length > 0) return compareNewPrompts(opened, reply)
-      if (text !== undefined && messages.length === 0 && phase !== 'settled') return
-      if (!comparing) return onFound(opened, { reply, joined: false })
-      void comparing.then(() => isStopped || onFound(opened, { reply: opened.reply(), joined: false }))
-    }
-    stops.push(opened.follow(compare))
-    compare({ reply: first })
+    if (!comparing) return onFound(opened, { reply, joined: false })
+    void comparing.then(() => onFound(opened, { reply: opened.reply(), joined: false }))
   }
 
   /**
@@ -110,12 +93,10 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
    * compare, calls `onFound` at once.
    */
   function compareNewPrompts(live: LiveReply, reply: Reply): void {
-    // The stream may have missed a prompt whose answer it tells.
-    const parentIDs = reply.messages.flatMap(({ parentID }) => (parentID === undefined ? [] : [parentID]))
-    for (const id of [...reply.promptIDs, ...parentIDs]) {
+    for (const id of reply.promptIDs) {
       if (known.has(id)) continue
       known.add(id)
-      if (text === undefined) onFound(live, { reply, joined: true, messageID: id })
+      if (text === undefined) onFound(live, { reply, joined: true })
       else comparing = compareInOrder(live, id, text, comparing)
     }
   }
@@ -131,9 +112,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     previous: Promise<void> | undefined,
   ): Promise<void> {
     await previous
-    if (isStopped || !(await hasText(id, text.trim()))) return
-    const reply = live.reply()
-    onFound(live, { reply, joined: live === current || reply.promptIDs.indexOf(id) > 0, messageID: id })
+    if (!isStopped && (await hasText(id, text.trim()))) onFound(live, { reply: live.reply(), joined: true })
   }
 
   /**

@@ -17,7 +17,6 @@ import type { PostedPrompt, Resumed } from './posted-prompt.ts'
 import { type FoundReply, recognizeByID } from './recognize.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
-import { attachOrAnswer } from './unanswered.ts'
 
 /**
  * Finds a prompt that an earlier process posted or was about to post, and follows its run. Resolves once the prompt is
@@ -110,7 +109,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   const { sessionID, messageID } = found
   if (posted.noReply) return run.endWithStandIn(sessionID, { type: 'noted' })
   const known = engine.replies.withPrompt(sessionID, messageID)
-  if (known) return attachFound(known)
+  if (known) return run.attach(known, foundReplyOf(known, messageID))
   const place = { sessionID, directory: found.read?.session.directory }
   const recognizer = recognizeByID({ server, place, over: run.over, onFound: (live) => attachOnce(live) }, messageID)
   const stopInbox = inbox.onLeft((left) => {
@@ -120,11 +119,6 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   run.dropped.addEventListener('abort', withdraw, { once: true })
   if (found.read && decideFate(found.read)) return stopSearch()
   void readUntilDecided().finally(stopSearch)
-
-  /** Attaches the run to a reply that includes the prompt. */
-  function attachFound(live: LiveReply, foundReply = foundReplyOf(live, messageID)): void {
-    attachOrAnswer({ server, run, posted: { ...posted, messageID }, again }, live, foundReply)
-  }
 
   /** Ends the search and removes its listeners. The stream stays as it is. */
   function stopSearch(): void {
@@ -206,7 +200,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   function attachOnce(live: LiveReply, foundReply = foundReplyOf(live, messageID)): void {
     if (run.isAttached()) return
     stopSearch()
-    attachFound(live, foundReply)
+    run.attach(live, foundReply)
   }
 
   /** Ends the stream as parked, or as aborted for a withdrawn prompt, because nothing runs for it. */

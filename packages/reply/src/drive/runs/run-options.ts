@@ -6,8 +6,8 @@ import type { PostedPrompt } from './posted-prompt.ts'
 /** Observers of a run, and limits on it. */
 export interface RunOptions {
   /**
-   * Called when the reply is known. The observers that you return receive the whole reply, from its beginning to its
-   * end. Called again if the prompt joined a run that ended without an answer to it, and its own run follows.
+   * Called once, when the reply is known. The observers that you return receive the whole reply, from its beginning to
+   * its end.
    */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
   /** Aborts the run. If the prompt joined a run that was already going, the run continues and only the stream ends. */

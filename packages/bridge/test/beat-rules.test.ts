@@ -42,8 +42,6 @@ type State = ReturnType<typeof createState>
 interface Process {
   readonly member: string
   share: number
-  /** How many calls may count until the next beat, though the share is smaller. */
-  most: number
   calls: number[]
   heldUntil: number
   /** A beat that the store has not got yet. */
@@ -54,7 +52,7 @@ interface Process {
 }
 
 function createProcess(member: string): Process {
-  return { member, share: 0, most: 0, calls: [], heldUntil: Number.NEGATIVE_INFINITY, isFrozen: false }
+  return { member, share: 0, calls: [], heldUntil: Number.NEGATIVE_INFINITY, isFrozen: false }
 }
 
 const types = ['call', 'ask', 'serve', 'hear', 'beat', 'lose', 'leave', 'die', 'freeze', 'wake', 'pass'] as const
@@ -83,15 +81,10 @@ function play(
   let left: number[] = []
   const recent = (calls: readonly number[]) => calls.filter((at) => at > state.now() - windowMs)
   const used = (one: Process) => recent(one.calls).length
-  const mostNow = (one: Process) => Math.max(one.share, Math.min(one.most, used(one) + 1))
   const ask = (one: Process, demand: number) => {
     if (one.isFrozen || one.asked || one.answer) return
-    if (state.now() >= one.heldUntil) {
-      one.share = 0
-      one.most = 0
-    }
-    one.most = mostNow(one)
-    one.asked = { at: state.now(), demand, used: Math.max(one.most, used(one)) }
+    if (state.now() >= one.heldUntil) one.share = 0
+    one.asked = { at: state.now(), demand, used: Math.max(one.share, used(one)) }
   }
   const serve = (one: Process) => {
     if (!one.asked) return
@@ -106,7 +99,6 @@ function play(
   const hear = (one: Process) => {
     if (one.isFrozen || !one.answer) return
     one.share = one.answer.share
-    one.most = mostNow(one)
     one.heldUntil = one.answer.at + forMs - marginMs
     delete one.answer
   }
@@ -114,16 +106,14 @@ function play(
     const one = processes[index] ?? createProcess('')
     if (type === 'pass') state.pass(ms)
     if (type === 'call' && !one.isFrozen && state.now() < one.heldUntil)
-      for (let call = 0; call < count && used(one) < Math.max(one.share, one.most); call++) one.calls.push(state.now())
+      for (let call = 0; call < count && used(one) < one.share; call++) one.calls.push(state.now())
     if (type === 'ask' || type === 'beat') ask(one, demand)
     if (type === 'serve' || type === 'beat') serve(one)
     if (type === 'hear' || type === 'beat') hear(one)
     if (type === 'lose') delete one.answer
     if (type === 'leave' && !one.isFrozen && !one.asked && !one.answer) {
-      const counted = recent(one.calls).map((at) => ({ calls: 1, forMs: at + windowMs - state.now() }))
-      state.leave(one.member, { bot: counted })
+      state.leave(one.member, { bot: used(one) })
       one.share = 0
-      one.most = 0
       one.heldUntil = Number.NEGATIVE_INFINITY
     }
     if (type === 'die') {
@@ -216,33 +206,12 @@ test('a demand that others leave room for is met at once, and the rest of the bu
   expect(beatAll({ a: 100 })).toEqual([46, 1, 1, 1])
 })
 
-test('the calls of a member that left are free for others one by one, as they no longer count', () => {
-  const state = createState({ total: 24, windowMs: 60_500 })
-  for (const member of ['a', 'b', 'a', 'b']) state.beat(member, 24, 0)
-  state.leave('b', {
-    bot: [
-      { calls: 2, forMs: 60_000 },
-      { calls: 9, forMs: 5000 },
-    ],
-  })
-  expect(state.beat('a', 24, 12)).toBe(13)
-  state.pass(4999)
-  expect(state.beat('a', 24, 13)).toBe(13)
-  state.pass(1)
-  expect(state.beat('a', 24, 13)).toBe(22)
-  for (let second = 0; second < 55; second++) {
-    expect(state.beat('a', 24, 22)).toBe(22)
-    state.pass(1000)
-  }
-  expect(state.beat('a', 24, 22)).toBe(24)
-})
-
 test('a lone member gets all at once, also after another one died', () => {
   const state = createState({ total: 24, windowMs: 60_500 })
   expect(state.beat('a')).toBe(24)
   state.pass(forMs)
   expect(state.beat('b')).toBe(24)
-  state.leave('b', { bot: [{ calls: 3, forMs: 60_500 }] })
+  state.leave('b', { bot: 3 })
   expect(state.beat('c')).toBe(24)
 })
 

@@ -9,12 +9,7 @@ export type EncodedBeat =
       readonly leases: readonly { readonly name: string; readonly fence: number }[] | null
       readonly excess: readonly { readonly g: string; readonly count: number }[] | null
       readonly others: number
-      readonly budgets: readonly {
-        readonly b: string
-        readonly share: number
-        readonly target: number
-        readonly frozen: number
-      }[]
+      readonly budgets: readonly { readonly b: string; readonly share: number; readonly frozen: number }[]
     }
 
 /** Returns the arguments of the function `beat`. */
@@ -40,11 +35,7 @@ export function encodedRequest(request: BeatRequest): readonly unknown[] {
 export function encodedLeave(member: string, used: UsedCalls = {}): readonly unknown[] {
   return [
     packed(member),
-    JSON.stringify(
-      Object.entries(used).map(([budget, counted]) => {
-        return { b: packed(budget), counted: counted.map(({ calls, forMs }) => ({ calls, for_ms: forMs })) }
-      }),
-    ),
+    JSON.stringify(Object.entries(used).map(([budget, calls]) => ({ b: packed(budget), used: calls }))),
   ]
 }
 
@@ -59,8 +50,6 @@ export function decodedBeat(encoded: EncodedBeat, { member, forMs }: BeatRequest
     }),
     excess: Object.fromEntries((excess ?? []).map(({ g, count }) => [unpacked(g), count])),
     others,
-    budgets: Object.fromEntries(
-      budgets.map(({ b, share, target, frozen }) => [unpacked(b), { share, target, frozenForMs: frozen }]),
-    ),
+    budgets: Object.fromEntries(budgets.map(({ b, share, frozen }) => [unpacked(b), { share, frozenForMs: frozen }])),
   }
 }

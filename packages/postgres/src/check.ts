@@ -22,7 +22,6 @@ const functions = [
   'reservation_of',
   'whole_calls',
   'give_back_share',
-  'keep_counted',
   'take_share',
   'try_lock_members',
   'try_lock_state',

@@ -233,37 +233,20 @@ CREATE FUNCTION ${schema}.whole_calls(calls float8) RETURNS bigint LANGUAGE sql 
   SELECT least(1000000, greatest(0, ceil(calls)))::bigint
 $$;
 
--- Gives back what a member has of a budget that it no longer uses. It stays reserved for one window.
-CREATE FUNCTION ${schema}.give_back_share(of_budget text, of_member text, now timestamptz) RETURNS void LANGUAGE sql AS $$
-  UPDATE ${schema}.shares AS s SET share = 0, expires_at = now
+-- Gives back what a member has of a budget that it no longer uses. What it used stays reserved for one window, or all it had.
+CREATE FUNCTION ${schema}.give_back_share(
+  of_budget text, of_member text, used float8, now timestamptz
+) RETURNS void LANGUAGE sql AS $$
+  UPDATE ${schema}.shares AS s
+    SET share = 0, expires_at = now, reserved = least(s.reserved, ${schema}.whole_calls(used))
     WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_valid_until(s.expires_at, now)
 $$;
 
--- Replaces what a member has of budgets by its calls that count: a row for each time at which some no longer do, as if a member had
--- ended one window before that. The longest come first, and they are at most what the member had.
-CREATE FUNCTION ${schema}.keep_counted(of_member text, used_calls json, now timestamptz) RETURNS void LANGUAGE sql AS $$
-  WITH had AS (
-    DELETE FROM ${schema}.shares AS s USING json_to_recordset(used_calls) AS r(b text)
-      WHERE s.member = of_member AND s.budget = r.b AND ${schema}.is_valid_until(s.expires_at, now) RETURNING s.*
-  ), counted AS (
-    SELECT r.b, ${schema}.whole_calls(c.calls) AS calls, greatest(0, c.for_ms) AS for_ms,
-      row_number() OVER (PARTITION BY r.b ORDER BY c.for_ms DESC, c.place) AS place
-    FROM json_to_recordset(used_calls) AS r(b text, counted json),
-      ROWS FROM (json_to_recordset(r.counted) AS (calls float8, for_ms float8)) WITH ORDINALITY AS c(calls, for_ms, place)
-  ), summed AS (
-    SELECT c.*, sum(c.calls) OVER (PARTITION BY c.b ORDER BY c.place) - c.calls AS longer FROM counted AS c
-  )
-  INSERT INTO ${schema}.shares
-    SELECT h.budget, h.member || '/' || s.place, 0, 0, greatest(0, least(s.calls, h.reserved - s.longer)),
-      now + least(0, s.for_ms - h.window_ms) * interval '1 ms', h.window_ms
-    FROM had AS h JOIN summed AS s ON s.b = h.budget
-$$;
-
--- Divides a budget again for the beat of a member, and returns its share, and what that is to be once others no longer use it.
+-- Divides a budget again for the beat of a member, and returns its share.
 CREATE FUNCTION ${schema}.take_share(
   of_budget text, of_member text, total bigint, of_window_ms float8, of_demand bigint, used bigint, now timestamptz,
-  until timestamptz, OUT part bigint, OUT target bigint, OUT lacks_calls boolean
-) LANGUAGE plpgsql AS $$
+  until timestamptz
+) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   kept bigint;
   others bigint;
@@ -274,7 +257,7 @@ DECLARE
   divided numeric;
   count bigint;
   place bigint;
-  demanded bigint;
+  part bigint;
 BEGIN
   -- A budget that a member begins to use while no other one does is all its own. What was left of others is forgotten.
   PERFORM 1 FROM ${schema}.shares AS s WHERE s.budget = of_budget AND (
@@ -287,8 +270,6 @@ BEGIN
     -- A member that expired may report calls that others were given since then.
     least(used, coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
     INTO others, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
-  SELECT s.demand INTO demanded FROM ${schema}.shares AS s
-    WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_valid_until(s.expires_at, now);
 
   -- 1 for each member, then what each demands, and the rest evenly. Demands above the total divide it.
   WITH rivals AS (
@@ -304,20 +285,18 @@ BEGIN
   )
   SELECT m.up_to - m.wanted, m.up_to, m.all_up, m.place, m.count INTO before, upto, all_up, place, count
     FROM summed AS m WHERE m.member = of_member;
-  IF total < count THEN target := CASE WHEN place <= total THEN 1 ELSE 0 END;
+  IF total < count THEN part := CASE WHEN place <= total THEN 1 ELSE 0 END;
   ELSE
     divided := least(total - count, all_up);
     rest := total - count - divided;
-    target := 1 + coalesce(div(divided * upto, nullif(all_up, 0)) - div(divided * before, nullif(all_up, 0)), 0)
+    part := 1 + coalesce(div(divided * upto, nullif(all_up, 0)) - div(divided * before, nullif(all_up, 0)), 0)
       + div(rest * place, count) - div(rest * (place - 1), count);
   END IF;
-  part := greatest(0, least(target, total - others));
-  -- Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each member
-  -- that hears it beats.
-  lacks_calls := part < target AND of_demand >= coalesce(2 * greatest(1, demanded), 0);
+  part := greatest(0, least(part, total - others));
   INSERT INTO ${schema}.shares VALUES (of_budget, of_member, of_demand, part, greatest(part, kept), until, of_window_ms)
     ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, share = excluded.share,
       reserved = excluded.reserved, expires_at = excluded.expires_at, window_ms = excluded.window_ms;
+  RETURN part;
 END $$;
 
 -- Gets the lock under which members are admitted and budgets are divided. Returns false if that takes too long.
@@ -351,8 +330,6 @@ DECLARE
   taken bigint := 0;
   b record;
   part bigint;
-  target bigint;
-  lacks_calls boolean;
   parts json[] := '{}';
   frozen_until timestamptz;
 BEGIN
@@ -396,7 +373,7 @@ BEGIN
   END IF;
 
   IF is_locked THEN
-    PERFORM ${schema}.give_back_share(s.budget, of_member, now) FROM ${schema}.shares AS s
+    PERFORM ${schema}.give_back_share(s.budget, of_member, s.reserved, now) FROM ${schema}.shares AS s
       WHERE s.member = of_member AND s.budget <> ALL (ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)));
     DELETE FROM ${schema}.freezes AS f WHERE NOT ${schema}.is_frozen_at(f.since, f.until, now);
   END IF;
@@ -405,15 +382,14 @@ BEGIN
       AS r(b text, total float8, window_ms float8, demand float8, used float8, freeze_ms float8)
   LOOP
     IF is_locked THEN
-      SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM ${schema}.take_share(
+      part := ${schema}.take_share(
         b.b, of_member, greatest(0, floor(b.total))::bigint, b.window_ms, ${schema}.whole_calls(b.demand),
         ${schema}.whole_calls(b.used), now, until
-      ) AS t;
-      IF lacks_calls THEN PERFORM ${schema}.send_hint('demand'); END IF;
+      );
     ELSE
       UPDATE ${schema}.shares SET expires_at = until
         WHERE budget = b.b AND member = of_member AND ${schema}.is_valid_until(expires_at, now)
-        RETURNING share, share INTO part, target;
+        RETURNING share INTO part;
     END IF;
     IF b.freeze_ms > 0 THEN
       INSERT INTO ${schema}.freezes AS f VALUES (b.b, now, now + b.freeze_ms * interval '1 ms')
@@ -424,7 +400,7 @@ BEGIN
     SELECT f.until INTO frozen_until FROM ${schema}.freezes AS f
       WHERE f.budget = b.b AND ${schema}.is_frozen_at(f.since, f.until, now);
     parts := parts || json_build_object(
-      'b', b.b, 'share', coalesce(part, 0), 'target', coalesce(target, 0),
+      'b', b.b, 'share', coalesce(part, 0),
       'frozen', greatest(0, extract(epoch FROM coalesce(frozen_until, now) - now) * 1000)
     );
   END LOOP;
@@ -450,13 +426,12 @@ END $$;
 
 -- Removes a member, ends its leases and gives back its shares.
 CREATE FUNCTION ${schema}.leave(of_member text, used_calls json) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  now timestamptz := ${schema}.store_time();
 BEGIN
   DELETE FROM ${schema}.members WHERE member = of_member;
   UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE holder = of_member AND expires_at > '-infinity';
-  PERFORM ${schema}.keep_counted(of_member, used_calls, now);
-  PERFORM ${schema}.give_back_share(s.budget, of_member, now) FROM ${schema}.shares AS s WHERE s.member = of_member;
+  PERFORM ${schema}.give_back_share(s.budget, of_member, coalesce(r.used, s.reserved), ${schema}.store_time())
+    FROM ${schema}.shares AS s LEFT JOIN json_to_recordset(used_calls) AS r(b text, used float8) ON r.b = s.budget
+    WHERE s.member = of_member;
   PERFORM ${schema}.send_hint('free');
 END $$;
 

@@ -1,5 +1,5 @@
 import { clockStepMs, isValidUntil, leaseAfter, type StoredLease } from './lease-rules.ts'
-import type { Beat, BeatRequest, BudgetRequest, CountedCalls, UsedCalls } from './store.ts'
+import type { Beat, BeatRequest, BudgetRequest, UsedCalls } from './store.ts'
 
 /** A member as an engine stores it. */
 export interface StoredMember {
@@ -68,7 +68,7 @@ export function beatAfter(
 
   const groups = Object.keys(wants).filter((group) => wants[group]?.length)
   const { leases, excess } = leasesAfter(rows.leases, request, others, now)
-  const { shares, given, lacksCalls } = sharesAfter(rows.shares, request, now)
+  const { shares, parts } = sharesAfter(rows.shares, request, now)
   const freezes = freezesAfter(rows.freezes, request, now)
   const isFrozen = freezes.some((freeze) => !rows.freezes.includes(freeze))
   return {
@@ -81,7 +81,7 @@ export function beatAfter(
       excess,
       others: others.filter((one) => one.groups.length > 0).length,
       budgets: Object.fromEntries(
-        given.map(([budget, part]) => [budget, { ...part, frozenForMs: frozenForMs(freezes, budget, now) }]),
+        parts.map(([budget, share]) => [budget, { share, frozenForMs: frozenForMs(freezes, budget, now) }]),
       ),
     },
     rows: {
@@ -90,38 +90,21 @@ export function beatAfter(
       shares,
       freezes,
     },
-    hints: [...(isFrozen ? ['frozen'] : []), ...(lacksCalls ? ['demand'] : [])],
+    hints: isFrozen ? ['frozen'] : [],
   }
 }
 
 /**
- * Returns the rows after a member has left. Its calls of a budget stay reserved for as long as they count, or all that it had for
- * one window if `used` does not say, as when it dies.
+ * Returns the rows after a member has left. What it used of a budget stays reserved for one window, or all that it had if `used`
+ * does not say, as when it dies.
  */
 export function leaveAfter(rows: MemberRows, member: string, now: number, used: UsedCalls = {}): MemberRows {
   return {
     ...rows,
     members: rows.members.filter((one) => one.member !== member),
     leases: rows.leases.map((lease) => (lease.holder === member ? { ...lease, expiresAt: 0 } : lease)),
-    shares: rows.shares.flatMap((row) => (row.member === member ? leftOf(row, used[row.budget], now) : [row])),
+    shares: rows.shares.map((row) => (row.member === member ? givenBack(row, now, used[row.budget]) : row)),
   }
-}
-
-/**
- * Returns what is left of a member's part of a budget: a row for each time at which calls no longer count, as if a member had
- * ended one window before that. The longest come first, and they are at most what the member had.
- */
-function leftOf(row: StoredShare, used: readonly CountedCalls[] | undefined, now: number): readonly StoredShare[] {
-  if (!used || !isUsed(row, now)) return [givenBack(row, now)]
-  let left = row.reserved
-  return used
-    .toSorted((one, other) => other.forMs - one.forMs)
-    .map(({ calls, forMs }, index) => {
-      const reserved = Math.min(left, wholeCalls(calls))
-      left -= reserved
-      const endedAt = now + Math.min(0, Math.max(0, forMs) - row.windowMs)
-      return { ...row, member: `${row.member}/${index + 1}`, demand: 0, share: 0, reserved, expiresAt: endedAt }
-    })
 }
 
 /** Returns why a member is refused beside living others. Undefined if it is admitted. */
@@ -176,45 +159,30 @@ function sharesAfter(
   before: readonly StoredShare[],
   { member, forMs, budgets }: BeatRequest,
   now: number,
-): {
-  readonly shares: readonly StoredShare[]
-  readonly given: readonly (readonly [string, GivenShare])[]
-  readonly lacksCalls: boolean
-} {
+): { readonly shares: readonly StoredShare[]; readonly parts: readonly (readonly [string, number])[] } {
   const counted = before.filter((row) => reservationOf(row, now) > 0 || isUsed(row, now))
   const shares = counted
     .filter(({ budget }) => !Object.hasOwn(budgets, budget))
     .map((row) => (row.member === member ? givenBack(row, now) : row))
-  const given: (readonly [string, GivenShare])[] = []
-  let lacksCalls = false
+  const parts: (readonly [string, number])[] = []
   for (const [budget, request] of Object.entries(budgets)) {
     const rows = counted.filter((row) => row.budget === budget)
     const isNew = !rows.some((row) => row.member === member || isUsed(row, now))
     const others = isNew ? [] : rows.filter((row) => row.member !== member)
     const own = rows.find((row) => row.member === member)
-    const { row, target } = shareAfter(own, others, { budget, member, forMs, request, now })
-    shares.push(...others, row)
-    given.push([budget, { share: row.share, target }])
-    // Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each
-    // member that hears it beats.
-    lacksCalls ||= row.share < target && row.demand >= (own && isUsed(own, now) ? 2 * Math.max(1, own.demand) : 0)
+    const next = shareAfter(own, others, { budget, member, forMs, request, now })
+    shares.push(...others, next)
+    parts.push([budget, next.share])
   }
-  return { shares, given, lacksCalls }
+  return { shares, parts }
 }
 
-/** What a member gets of a budget. */
-interface GivenShare {
-  readonly share: number
-  /** What the share is to be once others no longer use it. */
-  readonly target: number
-}
-
-/** Returns a member's part of a budget after its beat, and what that is to be once others no longer use it. */
+/** Returns a member's part of a budget after its beat. */
 function shareAfter(
   own: StoredShare | undefined,
   others: readonly StoredShare[],
   { budget, member, forMs, request, now }: ShareRequest,
-): { readonly row: StoredShare; readonly target: number } {
+): StoredShare {
   const { total, windowMs, demand, used } = request
   const rivals = [...others.filter((one) => isUsed(one, now)), { member, demand: wholeCalls(demand) }].toSorted(
     (one, other) => (one.member < other.member ? -1 : 1),
@@ -231,8 +199,7 @@ function shareAfter(
   // A member that expired may report calls that others were given since then.
   const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
   const reserved = Math.max(share, kept)
-  const row = { budget, member, demand: wholeCalls(demand), share, reserved, expiresAt: now + forMs, windowMs }
-  return { row, target }
+  return { budget, member, demand: wholeCalls(demand), share, reserved, expiresAt: now + forMs, windowMs }
 }
 
 /** What `shareAfter` needs to know of a beat. */
@@ -267,11 +234,12 @@ function fairPart(total: number, demands: readonly number[], index: number): num
 }
 
 /**
- * Returns a row whose member no longer uses the budget. All that it had stays reserved for one window. A row that is not used is
- * the same.
+ * Returns a row whose member no longer uses the budget. What it used stays reserved for one window: all that it had by default.
+ * A row that is not used is the same.
  */
-function givenBack(row: StoredShare, now: number): StoredShare {
-  return isUsed(row, now) ? { ...row, share: 0, expiresAt: now } : row
+function givenBack(row: StoredShare, now: number, used = row.reserved): StoredShare {
+  if (!isUsed(row, now)) return row
+  return { ...row, share: 0, reserved: Math.min(row.reserved, wholeCalls(used)), expiresAt: now }
 }
 
 /** Whether a member may use its share. */

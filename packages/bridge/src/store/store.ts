@@ -35,9 +35,6 @@ export interface Store {
    * a second. A member that does not call for `forMs` is gone, and its leases are free. Call it again with what the member
    * wants at that time.
    *
-   * Sends the hint `demand` if the member begins to use a budget, or demands at least twice as much as before, and others have to
-   * free it first.
-   *
    * A renewal keeps the fence, so the lease from before it can still write. A crash of the machine may undo a renewal. An expired
    * lease is taken with the next fence, even by its last holder. One that expires more than a minute from now counts as expired,
    * because then the clock was set back.
@@ -46,8 +43,8 @@ export interface Store {
   /** Ends a lease immediately, and sends the hint `free`. Does nothing if it is no longer held. */
   release(lease: StoreLease): Promise<void>
   /**
-   * Removes a member, ends its leases, and sends the hint `free`. Does nothing for a member that is gone. Its calls of each
-   * budget stay reserved for as long as they count. Default: all that it had, for one window.
+   * Removes a member, ends its leases, and sends the hint `free`. Does nothing for a member that is gone. What it used of each
+   * budget stays reserved for one window. Default: all that it had.
    */
   leave(member: string, used?: UsedCalls): Promise<void>
   /**
@@ -187,15 +184,8 @@ export interface BudgetRequest {
   readonly freezeForMs?: number | undefined
 }
 
-/** By budget: the calls of a member that count, by how long they do. */
-export type UsedCalls = Readonly<Record<string, readonly CountedCalls[]>>
-
-/** A number of calls, and how long they still count against a budget. */
-export interface CountedCalls {
-  readonly calls: number
-  /** In ms, at most the budget's `windowMs`. */
-  readonly forMs: number
-}
+/** By budget: how many calls a member made within the last window, and has in flight. */
+export type UsedCalls = Readonly<Record<string, number>>
 
 /** The result of `Store.beat`. */
 export type Beat =
@@ -227,8 +217,6 @@ export interface BudgetShare {
    * until one window after it expired, unless a member begins to use the budget while no other one does.
    */
   readonly share: number
-  /** What the share is to be once others no longer use it. At least the share. */
-  readonly target: number
   /** For how long nothing may be used, in ms. 0 if it is not frozen. */
   readonly frozenForMs: number
 }

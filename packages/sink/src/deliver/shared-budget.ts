@@ -12,15 +12,12 @@ export interface SharedBudget {
   /** In ms. */
   readonly windowMs: number
   /**
-   * Returns how many calls per `windowMs` this process wants. A text that grows wants as many as its chat may show, so the demand
-   * may be larger than `total`. The others are those that were made lately, averaged over at least 10 s or since the process
-   * began, and those that this budget delays. Divide `total` by it.
+   * Returns how many calls per `windowMs` this process wants: those that it made lately, averaged over at least 10 s or since
+   * it began, and those that this budget delays. Divide `total` by it.
    */
   demand(): number
   /** Returns how many calls of this process count now: those of the last `windowMs`, and those in flight. */
   used(): number
-  /** Returns the calls of `used()`, by how long they count at most. There are up to 30 entries, the longest first. */
-  usedFor(): readonly CountedCalls[]
   /**
    * Sets the most calls of this process within any `windowMs`: a whole number from 0, which allows none, to `total`. A smaller
    * share counts at once, also for calls that were made before. A larger one counts 250 ms after `afterMs`. Throws `SinkError`
@@ -28,21 +25,8 @@ export interface SharedBudget {
    *
    * `afterMs`: how long the calls that other processes made with this part of the budget still count, in ms. Default:
    * `windowMs`, as if they had made them just before. 0 if your program gives out only what `used()` says is free.
-   *
-   * `growsTo`: what the share is to be once others no longer count what they made. Growing texts are spaced by it, so that they use
-   * what becomes free at once. Default: the share.
-   *
-   * `mostCounted`: for a share that is smaller than what was used. Calls then go on, one per `windowMs / share`, while fewer than
-   * this count. Without it, the process would be silent until enough of its calls no longer count. Default: the share.
    */
-  setShare(
-    share: number,
-    options?: {
-      readonly afterMs?: number | undefined
-      readonly growsTo?: number | undefined
-      readonly mostCounted?: number | undefined
-    },
-  ): void
+  setShare(share: number, options?: { readonly afterMs?: number | undefined }): void
   /** Pauses the calls of this budget, for example after a 429 in another process. Never shortens a pause. In ms. */
   freeze(forMs: number): void
   /**
@@ -50,36 +34,12 @@ export interface SharedBudget {
    * Pauses of a single chat and those of `freeze` are not reported. Returns a function that removes the listener.
    */
   onFrozen(listener: (forMs: number) => void): () => void
-  /**
-   * Calls the listener when this budget begins to delay a caller, because the share is used up. A larger one may help. Returns a
-   * function that removes the listener.
-   */
-  onDelayed(listener: () => void): () => void
-}
-
-/** A number of calls, and how long they still count against a budget. */
-export interface CountedCalls {
-  readonly calls: number
-  /** In ms, at most the budget's `windowMs`. */
-  readonly forMs: number
 }
 
 /** What the pacer reads from a shared budget, and tells it. */
-export interface Share extends Omit<SharedBudget, 'freeze' | 'used' | 'usedFor'> {
+export interface Share extends Omit<SharedBudget, 'freeze' | 'used'> {
   /** Returns the shares by the time from which they count, in ms since the epoch. The first one counts already. */
   steps(): readonly [ShareStep, ...ShareStep[]]
-  /** What the share is to be soon, see `setShare`. */
-  growsTo(): number
-  /** How many calls may count while they are more than the share, see `setShare`. */
-  mostCounted(): number
-  /** Counts a caller's text as growing. `wantedCalls` returns how many calls it wants within the budget's window. */
-  startWriting(by: object, wantedCalls: () => number): void
-  /** Call it when no text of the caller waits. It still counts for `pauseMs`, because text arrives in pieces. */
-  pauseWriting(by: object): void
-  /** Call it when the caller's text grows no more. */
-  endWriting(by: object): void
-  /** Forgets the calls of a caller whose chat another process goes on with. */
-  forget(by: object): void
   /** Counts a call that was made. */
   recordCall(by: object): void
   /** Counts a caller whose call this budget delays, until its call is made. */
@@ -102,23 +62,6 @@ interface ShareStep {
  */
 export const inTransitMs = 250
 
-/** A text that has not grown for longer than this does not count as growing, in ms. */
-export const pauseMs = 3000
-
-/** Into how many parts a window is divided to tell how long calls still count. */
-const windowParts = 30
-
-/** Returns calls by how long they count, rounded up to a part of the window. `ends`: until when each counts, in ms since the epoch. */
-export function countedCalls(ends: readonly number[], windowMs: number, now: number): readonly CountedCalls[] {
-  const partMs = windowMs / windowParts
-  const counts = new Map<number, number>()
-  for (const end of ends) {
-    const part = Math.min(windowParts, Math.ceil((end - now) / partMs))
-    if (part > 0) counts.set(part, (counts.get(part) ?? 0) + 1)
-  }
-  return [...counts].toSorted(([one], [other]) => other - one).map(([part, calls]) => ({ calls, forMs: part * partMs }))
-}
-
 /** How often a caller without a turn looks again whether its process has a larger share, in ms. */
 export const lookAgainMs = 1000
 
@@ -130,15 +73,10 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
   const demandMs = Math.max(windowMs, minDemandMs)
   /** Ordered by time and by calls. The first counts already. */
   let steps: readonly [ShareStep, ...ShareStep[]] = [{ calls: total, from: Number.NEGATIVE_INFINITY }]
-  let next = total
-  let most = 0
-  let made: { readonly at: number; readonly by: object }[] = []
-  /** The growing texts, how many calls each wants, and since when it pauses. */
-  const writing = new Map<object, { readonly wantedCalls: () => number; readonly pausedAt: number | undefined }>()
+  let madeAt: number[] = []
   /** When each caller was last delayed. It looks again in time, so older entries have given up. */
   const waitingSince = new Map<object, number>()
   const listeners = new Set<(forMs: number) => void>()
-  const delayListeners = new Set<() => void>()
   const beganAt = clock.now()
   return {
     total,
@@ -146,33 +84,12 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
     demand,
     setShare,
     steps: currentSteps,
-    growsTo: () => next,
-    mostCounted: () => most,
-    startWriting: (by, wantedCalls) => writing.set(by, { wantedCalls, pausedAt: undefined }),
-    pauseWriting: (by) => {
-      const one = writing.get(by)
-      if (one) writing.set(by, { ...one, pausedAt: one.pausedAt ?? clock.now() })
-    },
-    endWriting: (by) => writing.delete(by),
-    forget: (by) => {
-      writing.delete(by)
-      waitingSince.delete(by)
-      made = made.filter((one) => one.by !== by)
-    },
     recordCall: (by) => {
       const now = clock.now()
       waitingSince.delete(by)
-      made = [...made.filter(({ at }) => at > now - demandMs), { at: now, by }]
+      madeAt = [...madeAt.filter((at) => at > now - demandMs), now]
     },
-    recordWaiting: (by) => {
-      const isNew = !waitingSince.has(by)
-      waitingSince.set(by, clock.now())
-      if (isNew) for (const listener of delayListeners) listener()
-    },
-    onDelayed: (listener) => {
-      delayListeners.add(listener)
-      return () => delayListeners.delete(listener)
-    },
+    recordWaiting: (by) => waitingSince.set(by, clock.now()),
     reportFrozen: (forMs) => {
       for (const listener of listeners) listener(forMs)
     },
@@ -182,36 +99,23 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
     },
   }
 
-  /**
-   * Returns the calls per window that growing texts want, and of the other callers those that were made lately, and one for each
-   * that waits. Rounded up.
-   */
+  /** Returns the calls per window that were made lately, and the callers that wait. Rounded up. */
   function demand(): number {
     const now = clock.now()
     for (const [by, at] of waitingSince) if (at < now - windowMs - lookAgainMs) waitingSince.delete(by)
-    for (const [by, { pausedAt }] of writing) if (pausedAt !== undefined && pausedAt < now - pauseMs) writing.delete(by)
+    const made = madeAt.filter((at) => at > now - demandMs).length
     // A process that began a moment ago has made few calls, however many it needs. Its clock may have been set back since.
     const overMs = Math.min(demandMs, Math.max(windowMs, now - beganAt))
-    const perCall = windowMs / overMs
-    const madeBy = new Map<object, number>()
-    for (const { at, by } of made) if (at > now - demandMs) madeBy.set(by, (madeBy.get(by) ?? 0) + perCall)
-    const wanted = [...writing].map(([by, { wantedCalls }]) => Math.max(wantedCalls(), madeBy.get(by) ?? 0))
-    const others = [...madeBy].filter(([by]) => !writing.has(by)).map(([, calls]) => calls)
-    const waiting = [...waitingSince.keys()].filter((by) => !writing.has(by)).length
-    // Sums of fractions may be a little more than a whole number.
-    return Math.ceil([...wanted, ...others].reduce((sum, calls) => sum + calls, 0) - 1e-6) + waiting
+    return Math.ceil((made * windowMs) / overMs) + waitingSince.size
   }
 
   /** Lowers all steps to the share. If it is larger than the first, its step begins when one at least as large would have. */
-  function setShare(share: number, options: Parameters<SharedBudget['setShare']>[1] = {}): void {
-    const { afterMs = windowMs, growsTo = share, mostCounted = 0 } = options
+  function setShare(share: number, { afterMs = windowMs }: { readonly afterMs?: number | undefined } = {}): void {
     if (!Number.isInteger(share) || share < 0 || share > total)
       throw new SinkError(
         'invalid',
         `A share of ${share} calls is not possible: use a whole number from 0 to ${total}.`,
       )
-    next = growsTo
-    most = mostCounted
     const [current, ...later] = currentSteps()
     const lowered = later.filter(({ calls }) => calls < share)
     const announced = later.find(({ calls }) => calls >= share)?.from ?? Number.POSITIVE_INFINITY

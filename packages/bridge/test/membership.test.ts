@@ -319,7 +319,7 @@ test('a member that slept past its leases asks before its next call', async () =
   await lease.whenHeld()
   // As after SIGSTOP: time passed, and no timer has run yet.
   const monotonic = clock.monotonic() + 5000
-  Object.assign(clock, { monotonic: () => monotonic, now: () => monotonic })
+  Object.assign(clock, { monotonic: () => monotonic, now: () => monotonic, wall: () => monotonic })
   expect(lease.isHeld()).toBe(false)
   expect(await otherBeats(store)).toEqual([first])
   await expect(lease.whenHeld()).rejects.toMatchObject({ type: 'taken-over' })

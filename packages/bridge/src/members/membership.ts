@@ -1,4 +1,5 @@
-import { pause } from '@reply/core/internal'
+import type { Clock } from '@reply/core'
+import { pause, wallTime } from '@reply/core/internal'
 import type { SteadyClock } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
 import { withResolvers } from '@reply/sink/internal'
@@ -101,7 +102,7 @@ export function createMembership(
     readonly store: Pick<Store, 'beat' | 'release' | 'leave'>
     /** The id of this process, unique among all. */
     readonly member: string
-    readonly clock: Omit<SteadyClock, 'wall'>
+    readonly clock: Omit<SteadyClock, 'wall'> & Pick<Clock, 'wall'>
     /** Returns what the next beat asks for. Called before each. */
     readonly request: () => Omit<BeatRequest, 'member' | 'forMs'> | Promise<Omit<BeatRequest, 'member' | 'forMs'>>
     /** Returns what this process used of each budget. Called when it leaves. Default: the store knows no more than the last beat. */
@@ -120,7 +121,7 @@ export function createMembership(
    * The same by `now`, because the monotonic clock stands still while the computer sleeps: CLOCK_MONOTONIC of
    * https://man7.org/linux/man-pages/man2/clock_gettime.2.html
    */
-  let callsAllowedUntilNow = Number.NEGATIVE_INFINITY
+  let callsAllowedUntilWall = Number.NEGATIVE_INFINITY
   let callsAllowed = newAbortController()
   /** Resolves when calls that wait must check again. */
   let recheck = withResolvers<void>()
@@ -205,13 +206,13 @@ export function createMembership(
   async function beatOnce(): Promise<void> {
     if (hasLeft) return
     let askedAt: number
-    let askedAtNow: number
+    let askedAtWall: number
     let answer: Beat
     let asked: Awaited<ReturnType<typeof request>>
     try {
       asked = await request()
       askedAt = clock.monotonic()
-      askedAtNow = clock.now()
+      askedAtWall = wallTime(clock)
       answer = await store.beat({ ...asked, ...(isQuitting && { wants: {} }), member, forMs: memberMs })
     } catch (error) {
       failure = error
@@ -230,7 +231,7 @@ export function createMembership(
     isMember = true
     waitingFor = undefined
     callsAllowedUntil = askedAt + memberMs - marginMs
-    callsAllowedUntilNow = askedAtNow + memberMs - marginMs
+    callsAllowedUntilWall = askedAtWall + memberMs - marginMs
     scheduleDeadline()
     if (isHeld()) allowCalls()
     if (isJoining) options.onJoined()
@@ -360,7 +361,7 @@ export function createMembership(
    * too, until the next beat: that looks like sleep. One that is set back does not prolong it.
    */
   function isHeld(): boolean {
-    return isMember && !hasLeft && clock.monotonic() < callsAllowedUntil && clock.now() < callsAllowedUntilNow
+    return isMember && !hasLeft && clock.monotonic() < callsAllowedUntil && wallTime(clock) < callsAllowedUntilWall
   }
 
   /**

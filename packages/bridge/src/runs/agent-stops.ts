@@ -26,8 +26,8 @@ export interface AgentStops {
 }
 
 const stopPrefix = 'stopping/'
-/** How long a stop is stored, in ms: a day. After a longer time the session may be needed for something else. */
-const storedMs = 86_400_000
+/** How long a stop is stored, in ms: ten minutes. After a longer time the session may be needed for something else. */
+const storedMs = 600_000
 
 /** Creates the stops of a shard. */
 export function createAgentStops(
@@ -74,7 +74,11 @@ export function createAgentStops(
   /** Aborts the session, unless something else needs it. Resolves with the asks that were pending. */
   async function abort(execution: Execution, others: readonly Execution[]): Promise<readonly Ask[]> {
     const { id, server, sessionID } = execution
-    const isUsed = others.some((one) => one.id !== id && !isOver(one) && !one.isSteer && one.sessionID === sessionID)
+    // One that has finished is only being delivered.
+    const unfinished = others.filter(
+      (one) => one.id !== id && !isOver(one) && one.finishedAt === undefined && !one.isSteer,
+    )
+    const isUsed = unfinished.some((one) => one.sessionID === sessionID)
     const client = servers.get(server)
     if (!client || sessionID === undefined || isUsed) return []
     const reply = await client.reply(sessionID)

@@ -149,12 +149,12 @@ test('messages from when the bridge was down whose decision kills the process ar
   telegram.say(1, 'poison backlog')
   telegram.say(1, 'with it')
   await killed()
-  // It is decided right after those of the next two processes, so that its run is not being posted when they are killed.
   telegram.say(2, 'beside it')
   for (let nth = 2; nth <= 6; nth++) await killed()
   const seventh = start('release')
   await saying(1, texts.poisonBacklog(2))
-  await saying(2, 'Done: beside it')
+  // On a busy machine, its prompt may be being posted when a process is killed. Then its author decides.
+  await expect.poll(() => said(2).join(), { timeout: 30_000 }).toMatch(/Done: beside it|can’t tell whether this ran/)
   telegram.say(1, 'after it')
   await saying(1, 'Done: after it')
   expect(said(1).join()).not.toContain('Done: with it')

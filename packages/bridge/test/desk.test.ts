@@ -1,53 +1,7 @@
-import type { LocalRun } from '@reply/core/source'
 import { afterEach, expect, test } from 'vitest'
-import { type HandDriven, startHandDriven } from './hand-driven.ts'
-import { answer } from './local-agent.ts'
+import { askIn, driven, posted, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
 
-let driven: HandDriven | undefined
-afterEach(async () => {
-  await driven?.stop()
-  driven = undefined
-})
-
-/** The session that the chat's first prompt began. */
-let sessionID = ''
-
-/** Starts a bridge for an agent whose sessions another client prompts too, and lets Ann's chat begin a session. */
-async function startDesk(options: Parameters<typeof startHandDriven>[1] = {}): Promise<HandDriven> {
-  driven = await startHandDriven((run) => {
-    sessionID = run.sessionID
-    answer(run, 'Hello to you.')
-  }, options)
-  driven.telegram.say(1, 'Hi')
-  await driven.passes(() => driven?.said(1).includes('Hello to you.') === true)
-  return driven
-}
-
-/** Lets a run ask. Returns the answers that the agent got. */
-function askIn(run: LocalRun, requestID: string): readonly string[] {
-  const answers: string[] = []
-  const callID = `call-${requestID}`
-  run.write({
-    type: 'tool',
-    callID,
-    tool: 'bash',
-    state: { status: 'running', input: { command: `touch ${requestID}` } },
-  })
-  run.ask({
-    ...{ type: 'permission', requestID, callID, permission: 'bash', patterns: [], always: [] },
-    ...{ title: 'bash', metadata: {} },
-    reply: async ({ type }) => void answers.push(type),
-  })
-  return answers
-}
-
-const shows =
-  (words: string, chat = 1) =>
-  (): boolean =>
-    driven?.said(chat).some((text) => text.includes(words)) === true
-
-const posted = (words: string, chat = 1) =>
-  driven?.telegram.screen(chat).filter(({ from, text }) => from === 'bot' && text.includes(words)) ?? []
+afterEach(stopDesk)
 
 test('a request of the desk is posted before any timer could run', async () => {
   const { clock, desk, rests } = await startDesk()

@@ -89,7 +89,7 @@ export function createAnswerAsk(
         await noteFailure(async () => {
           const { name, client } = requireAnswerableServer(ask, by)
           const send = async (): Promise<void> =>
-            await await sendTracked(
+            await sendTracked(
               ask,
               by,
               callWhileDue(requireDue, async () => await client.answer(ask, answer)),

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
@@ -10,10 +10,15 @@ export function readmeLine(agent: string): string {
   return row?.match(/`([^`]*)` \|$/)?.[1] ?? expect.fail(`The README has no line for ${agent}.`)
 }
 
-/** Returns the environment of an agent on a computer where the package is installed, with `reply-tools` in a folder of `root`. */
-export function withProgram(root: string): { readonly PATH: string } {
+/**
+ * Returns the environment of an agent on a computer where the package is installed, with `reply-tools` in a folder of `root`.
+ * The program is as slow to start as on a busy computer if `startsAfterSeconds` says so.
+ */
+export function withProgram(root: string, startsAfterSeconds = 0): { readonly PATH: string } {
   const folder = join(root, 'bin')
   mkdirSync(folder, { recursive: true })
-  symlinkSync(fileURLToPath(new URL('../bin/reply-tools.mjs', import.meta.url)), join(folder, 'reply-tools'))
+  const program = fileURLToPath(new URL('../bin/reply-tools.mjs', import.meta.url))
+  const script = ['#!/bin/sh', `sleep ${startsAfterSeconds}`, `exec '${program}' "$@"`, '']
+  writeFileSync(join(folder, 'reply-tools'), script.join('\n'), { mode: 0o755 })
   return { PATH: `${folder}${delimiter}${process.env.PATH}` }
 }

@@ -78,6 +78,8 @@ interface ProgramOptions {
   readonly program: AgentName
   readonly version?: string
   readonly needsNode?: boolean
+  /** How long `reply-tools` takes to start. Default: as long as it takes. */
+  readonly startsAfterSeconds?: number
   readonly tool: string
   readonly mode?: string
   readonly files?: Parameters<typeof startScripted>[1]
@@ -93,14 +95,15 @@ interface Started {
 
 /** Plays an agent that runs as a program. */
 async function playProgram(options: ProgramOptions, prompt: PromptAgent = letSend): Promise<Played> {
-  const { program, version, needsNode, tool, mode, files, open } = options
+  const { program, version, needsNode, startsAfterSeconds, tool, mode, files, open } = options
   const binary = await agentBinary(program, version)
   const command = needsNode ? await agentBinary('node') : binary
   const stage = await startScripted(scriptsFor(tool), files)
   try {
     const { home, directory, model } = stage
     const { program: recorder, log } = recorderOf({ name: 'agent', command, folder: home })
-    const source = open({ command: recorder, args: needsNode ? [binary] : [], path: withProgram(home) }, stage)
+    const path = withProgram(home, startsAfterSeconds)
+    const source = open({ command: recorder, args: needsNode ? [binary] : [], path }, stage)
     const reply = await prompt(source, directory, mode)
     const [installed = ''] = binary.split('/node_modules/')
     const text = cleaned(readFileSync(log, 'utf8').replaceAll(installed, '/agent'), {
@@ -131,7 +134,7 @@ function cleaned(text: string, { directory, home, root, modelURL }: Place): stri
 }
 
 /** The MCP servers of the README's line for ACP. */
-const acpServers: AcpOptions['mcpServers'] = JSON.parse(`{ ${readmeLine('ACP')} }`).mcpServers
+const acpServers: AcpOptions['mcpServers'] = JSON.parse(`{ ${readmeLine('other ACP agents')} }`).mcpServers
 
 const claudeAgent = (version: string): SendingAgent => ({
   recording: `claude/${version}`,
@@ -150,6 +153,14 @@ const claudeAgent = (version: string): SendingAgent => ({
     ),
 })
 
+/** Longer than the second that Codex waits for a server that isn't required. */
+const slowStartSeconds = 2
+
+/** Codex's settings with the README's line, above its tables. */
+const sendingCodexFiles: typeof codexFiles = (model) => ({
+  '.codex/config.toml': `${readmeLine('Codex, codex-acp')}\n${codexFiles(model)['.codex/config.toml']}`,
+})
+
 const codexAgent = (version: string): SendingAgent => ({
   recording: `codex/${version}`,
   play: async (prompt) =>
@@ -158,10 +169,8 @@ const codexAgent = (version: string): SendingAgent => ({
         program: 'codex',
         version,
         tool: 'mcp__reply.send_file',
-        files: (model) =>
-          Object.fromEntries(
-            Object.entries(codexFiles(model)).map(([name, own]) => [name, `${readmeLine('Codex')}\n${own}`]),
-          ),
+        startsAfterSeconds: slowStartSeconds,
+        files: sendingCodexFiles,
         open: ({ command, path }, stage) =>
           codex({ command, cwd: stage.directory, env: { ...codexEnv(stage), ...path } }),
       },
@@ -172,7 +181,8 @@ const codexAgent = (version: string): SendingAgent => ({
 /** An agent that speaks ACP. */
 const acpAgent = (
   recording: string,
-  options: Omit<ProgramOptions, 'open'> & Pick<AcpOptions, 'protocol'> & { readonly args?: readonly string[] },
+  options: Omit<ProgramOptions, 'open'> &
+    Pick<AcpOptions, 'protocol' | 'mcpServers'> & { readonly args?: readonly string[] },
   env: (stage: ScriptedStage) => Readonly<Record<string, string>>,
 ): SendingAgent => ({
   recording: `acp/${recording}${options.protocol === 2 ? '-v2' : ''}`,
@@ -189,7 +199,7 @@ const acpAgent = (
             cwd: stage.directory,
             protocol: options.protocol,
             env: { ...env(stage), ...path },
-            mcpServers: acpServers,
+            mcpServers: options.mcpServers ?? acpServers,
           }),
       },
       prompt,
@@ -222,7 +232,9 @@ const codexAcp = (version: string, protocol?: 2): SendingAgent =>
       needsNode: true,
       tool: 'mcp__reply.send_file',
       mode: 'read-only',
-      files: codexFiles,
+      startsAfterSeconds: slowStartSeconds,
+      files: sendingCodexFiles,
+      mcpServers: [],
     },
     codexEnv,
   )

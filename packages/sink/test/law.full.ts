@@ -1,3 +1,3 @@
 import { checkLaw } from './law.ts'
 
-checkLaw({ first: 21, count: 180 })
+checkLaw({ first: 21, count: 60 })

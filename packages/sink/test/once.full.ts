@@ -1,3 +1,3 @@
 import { playSeeds } from './seeds.ts'
 
-playSeeds({ first: 501, count: 2000 })
+playSeeds({ first: 501, count: 800 })

@@ -107,7 +107,12 @@ export const codexConfig = (model: Parameters<typeof codexFiles>[0], head: reado
     codexFiles(model)['.codex/config.toml'],
     ...['request_max_retries = 2', 'stream_max_retries = 2'],
     ...['[tools.update_plan]', 'enabled = true', '[features]', 'default_mode_request_user_input = true'],
-    ...['[mcp_servers.forms]', `command = ${JSON.stringify(forms.command)}`, `args = ${JSON.stringify(forms.args)}`],
+    ...[
+      '[mcp_servers.forms]',
+      `command = ${JSON.stringify(forms.command)}`,
+      `args = ${JSON.stringify(forms.args)}`,
+      'required = true',
+    ],
   ].join('\n')
 
 const noWake = 'it starts no turn by itself'

@@ -9,8 +9,8 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 /** What becomes of the request of a prompt, before the server is killed. */
 type Fate = 'stored' | 'unheard'
 
-/** Kills a real server around the post of a prompt, while the process that posted it lives on. */
-export function testKilledServer(version: string): void {
+/** Kills a real server around the post of a prompt, and so many milliseconds after it, while the process that posted it lives on. */
+export function testKilledServer(version: string, delaysMs: readonly number[] = [0, 5, 20, 60, 90]): void {
   let stage: Stage
   beforeAll(async () => {
     stage = await openStage({ version })
@@ -43,7 +43,7 @@ export function testKilledServer(version: string): void {
       expect(await timesStored(opencode, sessionID, words)).toBe(1)
     })
 
-    test.each([0, 5, 20, 60, 90])('%d ms after the post began leaves no prompt that never ran', async (ms) => {
+    test.each(delaysMs)('%d ms after the post began leaves no prompt that never ran', async (ms) => {
       const words = unique()
       let isFirst = true
       const opencode = stage.open({

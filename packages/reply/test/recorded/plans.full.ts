@@ -1,3 +1,3 @@
 import { playPlans } from './plans.ts'
 
-playPlans({ first: 151, count: 500 })
+playPlans({ first: 151, count: 200 })

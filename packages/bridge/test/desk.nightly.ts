@@ -1,0 +1,3 @@
+import { testSubAgents } from './desk-sub-agents.ts'
+
+testSubAgents(200)

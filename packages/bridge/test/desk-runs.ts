@@ -9,7 +9,7 @@ import { isOpenCode2 } from '@reply/testing/internal'
 import { type FakeTelegram, startTelegram, type TelegramMessage } from '@reply/testing/telegram'
 import { listenerToken, startListener } from '../../agents/test/codex/listener.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import { doubtfulIn } from './kills.ts'
+import { doubtsIn } from './doubts.ts'
 import { bundleFixture, type Running, run } from './process.ts'
 
 /** What became of runs that began at a second client. */
@@ -176,7 +176,7 @@ export async function playDeskRuns(source: string, runs: number, isTimed = false
     bridge.child.kill('SIGTERM')
     await bridge.ended
     const state = await sqliteStore({ folder: join(folder, 'state') })
-    doubtful = await doubtfulIn(state)
+    doubtful = (await doubtsIn(state)).posts
     await state.close()
     await telegram.close()
     await server.close()

@@ -11,7 +11,7 @@ import { startSlack } from '@reply/testing/slack'
 import { startTelegram } from '@reply/testing/telegram'
 import { startWhatsApp } from '@reply/testing/whatsapp'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import { doubtsIn } from './kills.ts'
+import { doubtsIn } from './doubts.ts'
 import { discordOn, type Platform, type PlatformName, slackOn, telegramOn, whatsappOn } from './platforms.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))

@@ -8,7 +8,7 @@ import { launchOpencode, startModel } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { startTelegram } from '@reply/testing/telegram'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import type { Store } from '../src/store/store.ts'
+import { doubtsIn } from './doubts.ts'
 import { chat, createPerson, faultsOf, type Posted, planBy, promptOf, said, scripts } from './kill-plan.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -84,7 +84,7 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     child.kill('SIGTERM')
     await ended(child)
     const state = await sqliteStore({ folder: join(folder, 'state') })
-    const doubtful = await doubtfulIn(state)
+    const { posts: doubtful } = await doubtsIn(state)
     await state.close()
     const faults = faultsOf({ seed, plan, words: said(telegram), posted: await posted(), doubtful })
     await telegram.close()
@@ -166,30 +166,4 @@ async function listening(child: ChildProcess): Promise<void> {
 
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await new Promise((resolve) => child.once('exit', resolve))
-}
-
-/** Posts whose result is not known, as the ledgers in a state count them. */
-export async function doubtfulIn(store: Pick<Store, 'list'>): Promise<number> {
-  return (await doubtsIn(store)).posts
-}
-
-/** How many posts have a result that is not known, and how many of those are answers or endings. */
-export async function doubtsIn({
-  list,
-}: Pick<Store, 'list'>): Promise<{ readonly posts: number; readonly finals: number }> {
-  const counts = (await list('ledger/')).map(({ value }) => {
-    const { doubtful, entries }: StoredLedger = JSON.parse(value)
-    const posts = doubtful + entries.filter(({ state }) => state === 'intent').length
-    const others = entries.filter(
-      ({ state, type }) => /^(doubtful|intent)$/.test(state) && !/^(answer|ending)$/.test(type),
-    )
-    return { posts, finals: posts - others.length }
-  })
-  const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0)
-  return { posts: sum(counts.map(({ posts }) => posts)), finals: sum(counts.map(({ finals }) => finals)) }
-}
-
-interface StoredLedger {
-  readonly doubtful: number
-  readonly entries: readonly { readonly state: string; readonly type: string }[]
 }

@@ -5,7 +5,7 @@ import type { Given } from '../scripts/scale/people.ts'
 import { endingOf, type TaskKind } from '../scripts/scale/task.ts'
 
 const chat: Chat = {
-  ...{ channel: 'tg', person: 'tg:1', isReal: false },
+  ...{ channel: 'tg', person: 'tg:1', key: 'tg:1', isReal: false },
   say: () => {},
   press: async () => '',
   shown: () => [],
@@ -29,7 +29,11 @@ function found(
   all: readonly Given[],
   seen: Partial<Seen['server']> & Partial<Pick<Seen, 'telegram' | 'balancer'>>,
   messages: readonly (readonly string[])[] = all.map(({ token }) => [endingOf(token)]),
-  doubtful = 0,
+  {
+    doubtful = 0,
+    doubtfulChat = chat.key,
+    deleted = [],
+  }: { readonly doubtful?: number; readonly doubtfulChat?: string; readonly deleted?: readonly number[] } = {},
 ) {
   const { telegram = { calls: [] }, balancer = { deliveries: [] }, ...server } = seen
   return judge(
@@ -41,9 +45,12 @@ function found(
     },
     {
       given: all,
-      screenOf: () => ({ histories: new Map(messages.map((texts, id) => [String(id), texts])) }),
+      screenOf: (of) => ({
+        histories: new Map(of === chat ? messages.map((texts, id) => [String(id), texts]) : []),
+        present: new Set(messages.flatMap((_, id) => (deleted.includes(id) ? [] : [String(id)]))),
+      }),
     },
-    { posts: doubtful, finals: doubtful },
+    new Map([[doubtfulChat, { posts: doubtful, lasting: doubtful }]]),
   )
 }
 
@@ -60,10 +67,47 @@ describe('the judge of test:scale', () => {
     expect(found([given('t1')], { tasks: ran('t1', 't1') }).runTwice).toBe(1)
   })
 
-  test('finds an end that two messages showed, unless a post was in doubt', () => {
+  test('finds an end that two messages show, unless as many posts of the same chat are in doubt', () => {
     const twice = [[endingOf('t1')], ['Beginning', endingOf('t1')]]
-    expect(found([given('t1')], {}, twice)).toMatchObject({ doubled: 1, wrong: [expect.stringMatching('shown twice')] })
-    expect(found([given('t1')], {}, twice, 1)).toMatchObject({ doubled: 1, wrong: [] })
+    const elsewhere = given('t2', 'answer', { chat: { ...chat, person: 'tg:2', key: 'tg:2' } })
+    const wrong = [expect.stringMatching('1 messages that are shown twice, of which 0 are counted')]
+    expect(found([given('t1')], {}, twice)).toMatchObject({ doubled: 1, doubledSurely: 1, wrong })
+    expect(found([given('t1')], {}, twice, { doubtful: 1 })).toMatchObject({ doubled: 1, doubledSurely: 0, wrong: [] })
+    expect(found([given('t1'), elsewhere], {}, twice, { doubtful: 5, doubtfulChat: 'tg:2' })).toMatchObject({
+      doubled: 1,
+      doubledSurely: 1,
+      doubtful: 5,
+      wrong,
+    })
+  })
+
+  test.each([
+    ['the beginning of an answer', given('t1', 'hold'), 'Sentence 1 about t1.'],
+    ['the beginning of an answer of the real server', given('t1'), 'Beginning of t1.'],
+    ['a request', given('t1', 'ask'), '❓ Allow this? bash\n\ntouch t1'],
+  ])('finds %s that two messages show, also if it changed', (_, one, text) => {
+    expect(found([one], {}, [[text], [`${text} More.`]])).toMatchObject({ doubled: 1, doubledSurely: 1, shown: 2 })
+    expect(found([one], {}, [[text, `${text} More.`]])).toMatchObject({ doubled: 0, shown: 1 })
+  })
+
+  test('finds more answers that end with a rejection than requests that were rejected', () => {
+    const [ended, ask] = [new Map([['t1', 'rejected' as const]]), given('t1', 'ask')]
+    const end = ['*Stopped: the permission was rejected.*']
+    expect(found([ask], { ended }, [end, ['Stopped.'], ['Stopped.']]).doubled).toBe(0)
+    expect(found([ask], { ended }, [end, end]).doubled).toBe(1)
+  })
+
+  test('tells copies apart that were deleted', () => {
+    const twice = [[endingOf('t1')], [endingOf('t1')]]
+    const gone = { deleted: [1] }
+    expect(found([given('t1')], {}, twice, gone)).toMatchObject({
+      doubled: 0,
+      doubledForAWhile: 1,
+      shown: 1,
+      wrong: [],
+    })
+    expect(found([given('t1')], {}, twice, { ...gone, doubtful: 1 })).toMatchObject({ doubledForAWhile: 0 })
+    expect(found([given('t1')], {}, twice)).toMatchObject({ doubledForAWhile: 0, doubledSurely: 1 })
   })
 
   test('finds an end that was overwritten by an older text', () => {

@@ -40,7 +40,7 @@ describe.each<[engine: Engine, name: string]>([
   // One that is stopped in the call that posts can't know whether that is made.
   test.skipIf(isSkipped)('at most 1 % of the finals are in doubt, unless the owner is stopped in a call', () => {
     const own = results.filter((one) => one.engine === engine && one.fault !== 'stopped-in-call')
-    const doubtful = own.reduce((sum, one) => sum + one.doubtfulFinals, 0)
+    const doubtful = own.reduce((sum, one) => sum + one.doubtfulLasting, 0)
     const finals = own.reduce((sum, one) => sum + one.finals, 0)
     expect(finals).toBeGreaterThan(0)
     expect(doubtful).toBeLessThanOrEqual(finals / 100)
@@ -76,7 +76,7 @@ function tableOf(all: typeof results): string {
       one.finals,
       one.doubled,
       one.doubtful,
-      one.doubtfulFinals,
+      one.doubtfulLasting,
       one.missing,
     ],
     ...[one.overwritten, one.reverted, one.promptsTwice, medianOf(one.takeoverMs), Math.max(...one.takeoverMs)],

@@ -12,7 +12,7 @@ import { shardCount } from '../src/state/shard-of.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { texts } from '../src/texts.ts'
-import { doubtsIn } from './kills.ts'
+import { type Doubts, doubtsByChat, noDoubts } from './doubts.ts'
 import { createShownFinals } from './shown-finals.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -57,8 +57,8 @@ export interface Played extends Plan {
   readonly doubled: number
   /** Posts whose result is not known, as the ledgers count them. */
   readonly doubtful: number
-  /** Those of them that are of an answer or an ending, not of a status. */
-  readonly doubtfulFinals: number
+  /** Those of them that are of messages that stay, not of a status. */
+  readonly doubtfulLasting: number
   /** Finals that are not shown, and whose prompts were not refused either. */
   readonly missing: number
   /** Messages that showed a final, and show an older text now. */
@@ -132,8 +132,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
   const refusals = new Map<number, number>()
   try {
     await play()
-    const doubts = await withState(doubtsIn)
-    return { engine, fault, rounds, seed, takeoverMs, doubtfulFinals: doubts.finals, ...(await judge(doubts.posts)) }
+    return { engine, fault, rounds, seed, takeoverMs, ...(await judge(await withState(doubtsByChat))) }
   } finally {
     for (const { child, proxy } of processes) {
       child.kill('SIGKILL')
@@ -330,11 +329,12 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
   }
 
   /** Compares the screen and the server with the prompts. */
-  async function judge(doubtful: number): Promise<Omit<Played, keyof Plan | 'takeoverMs' | 'doubtfulFinals'>> {
+  async function judge(doubts: ReadonlyMap<string, Doubts>): Promise<Omit<Played, keyof Plan | 'takeoverMs'>> {
+    const doubtsOf = (chat: number): Doubts => doubts.get(`tg:${chat}`) ?? noDoubts
     const finals = chats.flatMap((chat) =>
       Array.from({ length: rounds }, (_, round) => {
         const name = nameOf(round, chat)
-        return { name, ...shown.of(chat, endingOf(name)) }
+        return { name, chat, ...shown.of(chat, endingOf(name)) }
       }),
     )
     const named = (list: readonly { readonly name: string }[]): string => list.map(({ name }) => name).join()
@@ -345,6 +345,11 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     const copied = finals.filter((final) => final.copies > 0)
     const copies = copied.reduce((sum, final) => sum + final.copies, 0)
     const copiesNow = copied.reduce((sum, final) => sum + final.copiesNow, 0)
+    const doubtful = chats.reduce((sum, chat) => sum + doubtsOf(chat).posts, 0)
+    const doubled = chats.filter((chat) => {
+      const copiesOf = finals.filter((final) => final.chat === chat).reduce((sum, final) => sum + final.copiesNow, 0)
+      return copiesOf > doubtsOf(chat).posts
+    })
     const overwritten = finals.filter((one) => one.overwritten > 0)
     const reverted = finals.filter((one) => one.reverted > 0)
     const prompts = await promptsOnServer()
@@ -355,9 +360,9 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     // It is told, and then does not run.
     const refused = chats.flatMap(shown.now).filter((one) => one.includes(notTaken)).length
     if (missing.length !== refused) wrong.push(`missing: ${named(missing)}, and ${refused} were refused`)
-    if (copiesNow > doubtful || copies > doubtful + lateCalls)
+    if (doubled.length > 0 || copies > doubtful + lateCalls)
       wrong.push(
-        `${copies} finals were shown twice, ${copiesNow} still are, and ${doubtful} are counted: ${named(copied)}`,
+        `${copies} finals were shown twice, ${copiesNow} still are, and ${doubtful} are counted, too few in chats ${doubled.join()}: ${named(copied)}`,
       )
     if (overwritten.length > 0) wrong.push(`overwritten by an older text: ${named(overwritten)}`)
     if (reverted.length > lateCalls) wrong.push(`showed an older text for a while: ${named(reverted)}`)
@@ -370,6 +375,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
       finals: finals.length,
       doubled: copiesNow,
       doubtful,
+      doubtfulLasting: chats.reduce((sum, chat) => sum + doubtsOf(chat).lasting, 0),
       missing: missing.length - refused,
       overwritten: overwritten.length,
       reverted: reverted.length,

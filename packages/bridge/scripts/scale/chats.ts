@@ -15,6 +15,8 @@ export interface Chat {
   readonly channel: 'tg' | 'slack'
   /** The person's id in a config: `tg:1`. */
   readonly person: string
+  /** The chat's id with its channel: `slack:D000010`. */
+  readonly key: string
   /** Whether its messages go to the real server. */
   readonly isReal: boolean
   /** Writes to the bot. */
@@ -52,8 +54,7 @@ type PlatformChat = Omit<Chat, 'isReal' | 'observe'>
 
 function telegramChat(telegram: FakeTelegram, chat: number): PlatformChat {
   return {
-    channel: 'tg',
-    person: `tg:${chat}`,
+    ...{ channel: 'tg', person: `tg:${chat}`, key: `tg:${chat}` },
     say: (text) => void telegram.say(chat, text),
     press: async (messageId, label) => (await telegram.press(chat, Number(messageId), label).settled).text ?? '',
     shown: () =>
@@ -72,8 +73,7 @@ function slackChat(slack: FakeSlack, index: number): PlatformChat {
   const from = { id: user, name: user }
   let threadTs: string | undefined
   return {
-    channel: 'slack',
-    person: `slack:${user}`,
+    ...{ channel: 'slack', person: `slack:${user}`, key: `slack:${channel}` },
     say: (text) => {
       const ts = slack.say(channel, text, { from, ...(threadTs !== undefined && { threadTs }) })
       threadTs ??= ts

@@ -1,8 +1,9 @@
+import type { Doubts } from '../../test/doubts.ts'
 import type { Balancer } from './balancer.ts'
 import type { Chat } from './chats.ts'
 import type { ChatScreen, Given } from './people.ts'
 import type { ScriptedServer } from './scripted-server.ts'
-import { endingOf } from './task.ts'
+import { askOf, beginningsOf, endingOf } from './task.ts'
 
 /** What became of all tasks, as seen from outside of the bridges. */
 export interface Judged {
@@ -15,11 +16,18 @@ export interface Judged {
   /** Tasks whose chat was told that they were put aside, because several members ended while they had them. */
   readonly putAside: number
   readonly runTwice: number
-  /** Messages that show an ending which another message shows, too. */
+  /** Messages that stay: those that the chats show in the end. */
+  readonly shown: number
+  /** Those of them that show the beginning or end of an answer, or a request, that another message shows, too. */
   readonly doubled: number
+  /** Those that some chat shows beyond its own posts in doubt. */
+  readonly doubledSurely: number
+  /** The same for all that a chat has shown at any time, without `doubledSurely`. */
+  readonly doubledForAWhile: number
   readonly doubtful: number
-  /** Of `doubtful`: those of an answer or an ending, not of a status. */
-  readonly doubtfulFinals: number
+  /** Of `doubtful`: those of messages that stay, not of a status. */
+  readonly doubtfulLasting: number
+  /** Tasks whose chat shows the end of the answer. */
   readonly finals: number
   /** Messages that showed an ending, and show an older text now. */
   readonly overwritten: number
@@ -70,14 +78,14 @@ interface PlatformCall {
 /** The tasks that people gave, and what their chats have shown. */
 interface SeenPeople {
   readonly given: readonly Given[]
-  screenOf(chat: Chat): Pick<ChatScreen, 'histories'>
+  screenOf(chat: Chat): Pick<ChatScreen, 'histories' | 'present'>
 }
 
-/** Compares what people did with what the agents got and what the chats show. */
+/** Compares what people did with what the agents got and what the chats show. `doubts` are those of each chat, by `Chat.key`. */
 export function judge(
   { server, model, telegram, slack, balancer }: Seen,
   people: SeenPeople,
-  doubts: { readonly posts: number; readonly finals: number },
+  doubts: ReadonlyMap<string, Doubts>,
 ): Judged {
   const { given } = people
   const wrong: string[] = []
@@ -90,7 +98,12 @@ export function judge(
   const lost = given.filter(({ overAt }) => overAt === undefined)
   const twice = given.filter(({ token }) => (heard.get(token) ?? 0) > 1)
   const finals = given.map((one) => ({ one, ...finalOf(one, people) }))
-  const copies = finals.reduce((sum, { copies: count }) => sum + count, 0)
+  const screens = screensOf({ server }, people).map((one) => ({
+    ...one,
+    doubtful: doubts.get(one.chat.key)?.posts ?? 0,
+  }))
+  const surelyIn = (copies: number, doubtful: number): number => Math.max(0, copies - doubtful)
+  const doubled = screens.filter(({ copies, doubtful }) => surelyIn(copies, doubtful) > 0)
   const overwritten = finals.filter((final) => final.isOverwritten)
   const disordered = disorderedIn({ server, model }, given)
   const onSlack = disordered.filter(({ chat }) => chat.channel === 'slack')
@@ -106,10 +119,10 @@ export function judge(
   const typing = limited.filter(({ method }) => method === 'sendChatAction').length
   report('lost', lost)
   report('run twice', twice)
-  if (copies > doubts.posts)
+  for (const { copies, doubtful, tasks } of doubled)
     report(
-      `shown twice, and ${doubts.posts} are counted as doubtful`,
-      finals.filter((final) => final.copies > 0).map(({ one }) => one),
+      `of a chat with ${copies} messages that are shown twice, of which ${doubtful} are counted as doubtful`,
+      tasks,
     )
   report(
     'overwritten by an older text',
@@ -126,15 +139,21 @@ export function judge(
     wrong.push(`${limited.length} calls were rate-limited: ${[...countBy(limited.map(({ method }) => method))].join()}`)
   return {
     tasks: given.length,
-    presses: given.reduce((sum, { presses }) => sum + presses.length, 0),
-    stops: given.reduce((sum, { stops }) => sum + stops.length, 0),
+    presses: sumOf(given, ({ presses }) => presses.length),
+    stops: sumOf(given, ({ stops }) => stops.length),
     lost: lost.length,
     refused: given.filter(({ told }) => told === 'refused').length,
     putAside: given.filter(({ told }) => told === 'put-aside').length,
     runTwice: twice.length,
-    doubled: copies,
-    doubtful: doubts.posts,
-    doubtfulFinals: doubts.finals,
+    shown: sumOf(screens, ({ messages }) => messages),
+    doubled: sumOf(screens, ({ copies }) => copies),
+    doubledSurely: sumOf(screens, ({ copies, doubtful }) => surelyIn(copies, doubtful)),
+    doubledForAWhile: sumOf(
+      screens,
+      ({ copies, copiesEver, doubtful }) => copiesEver - Math.max(copies, Math.min(copiesEver, doubtful)),
+    ),
+    doubtful: sumOf(doubts.values(), ({ posts }) => posts),
+    doubtfulLasting: sumOf(doubts.values(), ({ lasting }) => lasting),
     finals: finals.filter(({ isShown }) => isShown).length,
     overwritten: overwritten.length,
     disordered: disordered.length - onSlack.length,
@@ -182,6 +201,13 @@ function countBy(list: readonly string[]): ReadonlyMap<string, number> {
   return counts
 }
 
+/** Adds up a number of each. */
+function sumOf<Item>(all: Iterable<Item>, numberOf: (one: Item) => number): number {
+  let sum = 0
+  for (const one of all) sum += numberOf(one)
+  return sum
+}
+
 /** What became of the end of an answer in its chat. */
 function finalOf({ token, chat }: Given, people: SeenPeople) {
   const ending = endingOf(token)
@@ -190,10 +216,39 @@ function finalOf({ token, chat }: Given, people: SeenPeople) {
     .filter((history) => history.includes(true))
   return {
     isShown: shown.some((history) => history.at(-1)),
-    /** Messages that showed it at any time, beyond the first. */
-    copies: Math.max(0, shown.length - 1),
     isOverwritten: shown.some((history) => history.at(-1) === false),
   }
+}
+
+/** Returns what each chat with a task shows, and how much of it twice: in the end, and at any time. */
+function screensOf({ server }: Pick<Seen, 'server'>, people: SeenPeople) {
+  const byChat = new Map<Chat, Given[]>()
+  for (const one of people.given) byChat.set(one.chat, [...(byChat.get(one.chat) ?? []), one])
+  return [...byChat].map(([chat, tasks]) => {
+    const { histories, present } = people.screenOf(chat)
+    const last = [...histories].filter(([id]) => present.has(id)).map(([, history]) => history.slice(-1))
+    const copiesOf = (messages: Messages): number => copiesIn(messages, tasks, server.ended)
+    return { chat, tasks, messages: last.length, copies: copiesOf(last), copiesEver: copiesOf([...histories.values()]) }
+  })
+}
+
+/** The texts of each message. */
+type Messages = readonly (readonly string[])[]
+
+/** How an answer ends whose request was rejected. It names no task. The reply to a /stop has no colon. */
+const rejectedText = /^\W*Stopped:/
+
+/** How many messages show what another one of the chat shows: the beginning or end of an answer, or a request. */
+function copiesIn(messages: Messages, tasks: readonly Given[], ended: Seen['server']['ended']): number {
+  const beyondFirst = (isIt: (text: string) => boolean, expected = 1): number =>
+    Math.max(0, messages.filter((texts) => texts.some(isIt)).length - expected)
+  const ofTasks = sumOf(tasks, ({ token }) => {
+    const [ask, ending] = [askOf(token), endingOf(token)]
+    const ofAnswer = [ending, ...beginningsOf(token)].map((words) => beyondFirst((text) => text.includes(words)))
+    return Math.max(...ofAnswer) + beyondFirst((text) => text.startsWith('❓') && text.includes(ask))
+  })
+  const rejected = tasks.filter(({ token }) => ended.get(token) === 'rejected')
+  return ofTasks + beyondFirst((text) => rejectedText.test(text), rejected.length)
 }
 
 /** Returns the tasks that the agent got before one that their person wrote earlier. */

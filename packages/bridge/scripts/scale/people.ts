@@ -62,6 +62,8 @@ export interface People {
 export interface ChatScreen {
   /** The texts of one message, oldest first, by the id of the message. */
   readonly histories: ReadonlyMap<string, readonly string[]>
+  /** The ids of the messages that are not deleted. */
+  readonly present: ReadonlySet<string>
   /** When it has changed. */
   readonly changedAt: readonly number[]
 }
@@ -97,7 +99,10 @@ export function createPeople(stage: Stage): People {
   const quietUntil = new Map<Chat, number>()
   const dueAt = new Map<Given, number>()
   const screens = new Map(
-    chats.map((chat) => [chat, { histories: new Map<string, string[]>(), changedAt: [] as number[] }]),
+    chats.map((chat) => [
+      chat,
+      { histories: new Map<string, string[]>(), present: new Set<string>(), changedAt: [] as number[] },
+    ]),
   )
   let changedAt = Date.now()
   for (const chat of chats) chat.observe(() => look(chat))
@@ -118,7 +123,7 @@ export function createPeople(stage: Stage): People {
   }
 
   function screenOf(chat: Chat): ChatScreen {
-    return screens.get(chat) ?? { histories: new Map(), changedAt: [] }
+    return screens.get(chat) ?? { histories: new Map(), present: new Set(), changedAt: [] }
   }
 
   function giveNext(mix: Mix): void {
@@ -168,7 +173,9 @@ export function createPeople(stage: Stage): People {
     const screen = screens.get(chat)
     screen?.changedAt.push(Date.now())
     const shown = chat.shown()
+    screen?.present.clear()
     for (const { id, text } of shown) {
+      screen?.present.add(id)
       const history = screen?.histories.get(id) ?? []
       if (history.at(-1) !== text) history.push(text)
       screen?.histories.set(id, history)

@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
-import { endingOf, type Task, tasksIn } from './task.ts'
+import { askOf, endingOf, sentenceOf, type Task, tasksIn } from './task.ts'
 
 /** A prompt that the agent runs. */
 export interface HeardTask {
@@ -177,7 +177,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   }
 
   function askFields(sessionID: string, { task, reply }: Run, { id, part }: NonNullable<Run['ask']>): object {
-    const command = commandOf(task?.token ?? '')
+    const command = askOf(task?.token ?? '')
     const tool = { messageID: reply.info.id, callID: part.callID }
     return { id, sessionID, permission: 'bash', patterns: [command], metadata: { command }, always: [], tool }
   }
@@ -269,7 +269,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
     const next = (): void => {
       const isLast = Date.now() >= until || finished.has(run.task?.token ?? '')
       sentences += 1
-      const delta = isLast ? ending : `Sentence ${sentences} about ${run.task?.token ?? 'nothing'}. `
+      const delta = isLast ? ending : `${sentenceOf(sentences, run.task?.token ?? 'nothing')} `
       text += delta
       const { sessionID, messageID, id: partID } = part
       publish('message.part.delta', { sessionID, messageID, partID, field: 'text', delta })
@@ -288,7 +288,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   /** Calls a tool that needs a permission. */
   function ask(session: Session, run: Run): void {
     const token = run.task?.token ?? ''
-    const input = { command: commandOf(token), description: 'Work' }
+    const input = { command: askOf(token), description: 'Work' }
     const state = { status: 'running', input, time: { start: Date.now() } }
     const part = { ...placeOf(session, run), type: 'tool', tool: 'bash', callID: nextID('call'), state }
     run.reply.parts.push(part)
@@ -383,8 +383,3 @@ interface PostBody {
 }
 
 const noTokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
-
-/** The command that a task needs a permission for. */
-function commandOf(token: string): string {
-  return `touch ${token}`
-}

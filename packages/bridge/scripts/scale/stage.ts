@@ -6,7 +6,7 @@ import { callTool, launchOpencode, type Script, type ScriptedModel, sayText, sta
 import { type PostgresServer, seededRandom, startPostgres } from '@reply/testing/internal'
 import { type FakeSlack, startSlack } from '@reply/testing/slack'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
-import { doubtsIn } from '../../test/kills.ts'
+import { type Doubts, doubtsByChat } from '../../test/doubts.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { type Chat, createChats } from './chats.ts'
 import { type Member, startMember } from './member.ts'
@@ -36,8 +36,8 @@ export interface Stage {
   readonly chats: readonly Chat[]
   /** Prepares the real server's answer for a prompt with `[scenario:token]`. */
   prepareReal(token: string): void
-  /** Ends the members, and resolves with how many posts have a result that is not known. */
-  endMembers(): Promise<{ readonly posts: number; readonly finals: number }>
+  /** Ends the members, and resolves with how many posts have a result that is not known, by `Chat.key`. */
+  endMembers(): Promise<ReadonlyMap<string, Doubts>>
   /** Writes what the platforms and the balancer saw beside the logs of the members. */
   writeLogs(): void
   /** Ends everything. Removes the logs unless they are to be kept. */
@@ -132,11 +132,11 @@ export async function startStage({ members: memberCount, chats: chatCount, seed 
     scripts[name] = { steps: [[sayText(`Beginning of ${name}.`, 4), bash], [sayText(endingOf(name), 3)]] }
   }
 
-  async function endMembers(): Promise<{ readonly posts: number; readonly finals: number }> {
+  async function endMembers(): Promise<ReadonlyMap<string, Doubts>> {
     await Promise.all(members.map((member) => member.end()))
     const store = await postgresStore({ url })
     try {
-      return await doubtsIn(store)
+      return await doubtsByChat(store)
     } finally {
       await store.close()
     }

@@ -40,3 +40,18 @@ function kindNamed(name: string | undefined): TaskKind {
 export function endingOf(token: string): string {
   return `This is the whole answer of ${token}.`
 }
+
+/** Returns how an answer may begin, by the agent that gives it. Its first message shows that, and no other one. */
+export function beginningsOf(token: string): readonly string[] {
+  return [sentenceOf(1, token), `Beginning of ${token}.`]
+}
+
+/** Returns a sentence of an answer that takes time. */
+export function sentenceOf(number: number, token: string): string {
+  return `Sentence ${number} about ${token}.`
+}
+
+/** Returns the command that a task needs a permission for. */
+export function askOf(token: string): string {
+  return `touch ${token}`
+}

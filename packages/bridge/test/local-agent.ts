@@ -3,12 +3,13 @@ import { connectSource, createLocalAgent, type LocalAgent, type LocalRun } from 
 
 /**
  * An agent in this process that does with each prompt what the test says. `takesPromptsWhileBusy`: a prompt joins the running
- * reply, and the test then ends the run before it.
+ * reply, and the test then ends the run before it. The ids of its sessions are `idPrefix` and a number.
  */
 export function localAgent(
   act: (run: LocalRun, text: string) => void,
   clock: Clock = systemClock,
   takesPromptsWhileBusy = false,
+  idPrefix = 'ses_',
 ) {
   const heard: string[] = []
   let sessions = 0
@@ -27,7 +28,7 @@ export function localAgent(
     newest = createLocalAgent({
       ...{ name: 'an agent in the test', clock },
       capabilities: () => ({ takesPromptsWhileBusy }),
-      create: ({ directory }) => ({ sessionID: `ses_${++sessions}`, directory }),
+      create: ({ directory }) => ({ sessionID: `${idPrefix}${++sessions}`, directory }),
       prompt: async (run, { text = '' }) => {
         heard.push(text)
         act(run, text)

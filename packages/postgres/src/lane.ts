@@ -1,6 +1,6 @@
 import { type Committed, StoreError, type StoreLease, type Write } from '@reply/bridge'
 import { systemClock } from '@reply/core'
-import { pause } from '@reply/core/internal'
+import { pause, stopwatch } from '@reply/core/internal'
 import type pg from 'pg'
 import type { Connection } from './connection.ts'
 import { keyBytes, packed } from './encoding.ts'
@@ -21,11 +21,15 @@ export interface Commit {
   readonly writes: readonly Write[]
   readonly lease: StoreLease | undefined
   readonly hint: string | undefined
+  readonly withinMs: number | undefined
 }
+
+/** A commit, and how much of its time is left, in ms, if that has a limit. */
+type TimedCommit = Omit<Commit, 'withinMs'> & { readonly leftMs: (() => number) | undefined }
 
 /** A commit or another call that was not answered yet. */
 type Task = { readonly reject: (error: StoreError) => void } & (
-  | { readonly type: 'commit'; readonly commit: Commit; readonly resolve: (result: Committed) => void }
+  | { readonly type: 'commit'; readonly commit: TimedCommit; readonly resolve: (result: Committed) => void }
   | { readonly type: 'run'; readonly run: () => Promise<void> }
 )
 type CommitTask = Extract<Task, { readonly type: 'commit' }>
@@ -59,7 +63,12 @@ export function createLane(connection: Connection, schema: string, server: strin
 
   async function commit(commit: Commit): Promise<Committed> {
     requireOpen()
-    return await new Promise((resolve, reject) => add({ type: 'commit', commit, resolve, reject }))
+    const { withinMs } = commit
+    const sinceMs = stopwatch(systemClock)
+    const leftMs = withinMs === undefined ? undefined : () => withinMs - sinceMs()
+    return await new Promise((resolve, reject) =>
+      add({ type: 'commit', commit: { ...commit, leftMs }, resolve, reject }),
+    )
   }
 
   async function run<Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
@@ -122,16 +131,18 @@ export function createLane(connection: Connection, schema: string, server: strin
    * first try may be on its way while the server refuses the second. So a batch without commits then takes its number: that
    * tells whether the first try was made, and if not, it never will be.
    */
-  async function sendBatch(commits: readonly Commit[]): Promise<readonly number[]> {
+  async function sendBatch(commits: readonly TimedCommit[]): Promise<readonly number[]> {
     const number = ++batches
     const sql = `SELECT ${schema}.commit_batch($1, $2, $3) AS results`
     const startedAt = systemClock.monotonic()
-    let sent = JSON.stringify(commits.map(encoded))
+    const isTimed = commits.some(({ leftMs }) => leftMs)
     let isUnknown = false
     let refusal: unknown
     for (let tries = 1; ; tries++) {
       try {
         await openOrRejectWaiting()
+        const time = isTimed ? await serverTime() : 0
+        const sent = JSON.stringify(refusal === undefined ? commits.map((commit) => encoded(commit, time)) : [])
         const [row] = await connection.query<{ results: number[] }>(sql, [writer, number, sent], commitMs)
         if (row?.results.length === commits.length) return row.results
         break
@@ -141,16 +152,23 @@ export function createLane(connection: Connection, schema: string, server: strin
         if (!isRefused && !(error instanceof StoreError)) isUnknown = true
         if (!isUnknown && !(isServedLater(error) && isPatient)) throw error
         if (closing.signal.aborted) throw closedError()
-        if (isUnknown && isRefused && !isServedLater(error)) {
-          refusal ??= error
-          sent = '[]'
-        }
+        if (isUnknown && isRefused && !isServedLater(error)) refusal ??= error
         if (!isPatient) rejectWaiting(toStoreError(server, error))
       }
       // A connection that was lost can often be opened again at once.
       if (tries > 1) await pause(systemClock, againMs, closing.signal)
     }
     throw refusal
+  }
+
+  /**
+   * Resolves with the server's time, in ms since the epoch, by which commits have a limit: one that is held up on its way must not
+   * be made later. Asked for each try, because the next one may reach another server.
+   */
+  async function serverTime(): Promise<number> {
+    const sql = `SELECT (extract(epoch FROM ${schema}.store_time()) * 1000)::float8 AS ms`
+    const [row] = await connection.query<{ ms: number }>(sql, [], commitMs)
+    return row?.ms ?? 0
   }
 
   /**
@@ -208,16 +226,18 @@ function isServedLater(error: unknown): boolean {
   return /^(40001|40P01|55P03)$/.test(codeOf(error) ?? '')
 }
 
-/** Decodes the result of one commit: -1 for done, -2 for fenced, else the index of the write that conflicts. */
+/** Decodes the result of one commit: -1 for done, -2 for fenced, -3 for late, else the index of the write that conflicts. */
 function committedOf(result: number | undefined): Committed {
   if (result === -1) return { type: 'done' }
+  if (result === -3) return { type: 'late' }
   return result === undefined || result === -2 ? { type: 'fenced' } : { type: 'conflict', index: result }
 }
 
-/** Encodes a commit for `commit_batch`. */
-function encoded({ writes, lease, hint }: Commit): object {
+/** Encodes a commit for `commit_batch`. `serverTime`: the server's time before now, in ms since the epoch. */
+function encoded({ writes, lease, hint, leftMs }: TimedCommit, serverTime: number): object {
   const rows = writes.map((write, n) => ({ n, ...encodedWrite(write) }))
-  const sent = { writes: rows, hint: hint === undefined ? undefined : packed(hint) }
+  const until = leftMs && serverTime + leftMs()
+  const sent = { writes: rows, hint: hint === undefined ? undefined : packed(hint), until }
   return lease ? { ...sent, lease: hex(lease.name), holder: packed(lease.holder), fence: lease.fence } : sent
 }
 

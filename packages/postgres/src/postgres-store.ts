@@ -128,7 +128,7 @@ function openStore(options: PostgresStoreOptions): Store {
       return names.filter(isKey).map(keyText)
     },
     // The server may crash while the process goes on, so each commit survives that, whatever `survives` is.
-    commit: async (writes, lease, { hint } = {}) => await lane.commit({ writes, lease, hint }),
+    commit: async (writes, lease, { hint, withinMs } = {}) => await lane.commit({ writes, lease, hint, withinMs }),
     beat: async (request) => {
       if (isClosed) throw closedError()
       try {

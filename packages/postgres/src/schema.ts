@@ -120,8 +120,9 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Makes a batch of commits, each completely or not at all, and returns one number for each: -1 for done, -2 for fenced, else
--- the index of the write that conflicts. A batch that was made before is not made again: its results are returned.
+-- Makes a batch of commits, each completely or not at all, and returns one number for each: -1 for done, -2 for fenced, -3 if
+-- the time until which it may be made, in ms since the epoch, is over, else the index of the write that conflicts. A batch that
+-- was made before is not made again: its results are returned.
 CREATE FUNCTION ${schema}.commit_batch(of_writer uuid, number bigint, commits json) RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
   earlier ${schema}.writers;
@@ -140,7 +141,7 @@ BEGIN
   END IF;
   IF earlier.batch > number THEN RAISE 'Batch % of this writer was sent after batch %.', number, earlier.batch; END IF;
 
-  FOR one IN SELECT * FROM json_to_recordset(commits) AS c(lease bytea, holder text, fence bigint, writes json, hint text) LOOP
+  FOR one IN SELECT * FROM json_to_recordset(commits) AS c(lease bytea, holder text, fence bigint, writes json, hint text, until float8) LOOP
     IF one.lease IS NOT NULL THEN
       PERFORM 1 FROM ${schema}.leased AS l
         WHERE l.name = one.lease AND l.holder = one.holder AND l.fence = one.fence
@@ -149,6 +150,10 @@ BEGIN
         made := made || -2;
         CONTINUE;
       END IF;
+    END IF;
+    IF one.until < extract(epoch FROM ${schema}.store_time()) * 1000 THEN
+      made := made || -3;
+      CONTINUE;
     END IF;
     fault := -1;
     BEGIN

@@ -96,6 +96,60 @@ describe.skipIf(!hasPostgres())(`commits (${needsPostgres})`, () => {
     expect(await store.read('key')).toBe('made')
   })
 
+  describe('with a time', () => {
+    const realNow = Date.now
+    afterEach(() => {
+      Date.now = realNow
+    })
+    /** This computer sleeps for a minute. */
+    const sleep = (): void => {
+      Date.now = () => realNow() + 60_000
+    }
+
+    test('are made within it by the clock of the server, or never, also if they are held up on their way', async () => {
+      const store = await open()
+      await admin.query('CREATE SEQUENCE reply.calls')
+      await setClock("RETURN timestamptz '2026-01-01' + nextval('reply.calls') * interval '10 s'")
+      expect(await store.commit([put('key', 'in time')], undefined, { withinMs: 60_000 })).toEqual({ type: 'done' })
+      expect(await store.commit([put('key', 'late')], undefined, { withinMs: 5000 })).toEqual({ type: 'late' })
+      await setClock('RETURN clock_timestamp()')
+      expect(await store.read('key')).toBe('in time')
+    })
+
+    test('leave those that are sent with them as they are', async () => {
+      const store = await open()
+      const sent = [
+        store.commit([put('key', 'other')]),
+        store.commit([put('key', 'late')], undefined, { withinMs: -1 }),
+        store.commit([{ type: 'put-if-absent', key: 'key', value: 'late' }], undefined, { withinMs: -1 }),
+      ]
+      expect(await Promise.all(sent)).toEqual([{ type: 'done' }, { type: 'late' }, { type: 'late' }])
+      expect(await store.read('key')).toBe('other')
+    })
+
+    test('are not made by a repeat after it', async () => {
+      const store = await open()
+      await store.commit([])
+      const lost = proxy.loseNextQuery((bytes) => bytes.includes('"late"'))
+      const committing = store.commit([put('key', 'late')], undefined, { withinMs: 30_000 })
+      await lost
+      sleep()
+      expect(await committing).toEqual({ type: 'late' })
+      expect(await store.read('key')).toBeUndefined()
+    })
+
+    test('are done if they were made in it, although the answer was lost', async () => {
+      const store = await open()
+      await store.commit([])
+      const lost = proxy.loseNextAnswer((bytes) => bytes.includes('"made"'))
+      const committing = store.commit([put('key', 'made')], undefined, { withinMs: 30_000 })
+      await lost
+      sleep()
+      expect(await committing).toEqual({ type: 'done' })
+      expect(await store.read('key')).toBe('made')
+    })
+  })
+
   test('a batch that arrives twice is made once, in either order and at the same time', async () => {
     await open()
     const writer = '00000000-0000-4000-8000-000000000001'

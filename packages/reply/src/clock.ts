@@ -71,6 +71,17 @@ export function wallTime(clock: Clock): number {
 }
 
 /**
+ * Returns how many ms have passed since this call, by the clock that moved on more. While a computer sleeps, the monotonic clock may
+ * stand still (CLOCK_MONOTONIC of https://man7.org/linux/man-pages/man2/clock_gettime.2.html), and the wall clock goes on. So a
+ * wall clock that is set forward counts as sleep. One that is set back hides only sleep that is shorter than that.
+ */
+export function stopwatch(clock: Clock): () => number {
+  const monotonic = (): number => clock.monotonic?.() ?? clock.now()
+  const [startedAt, startedAtWall] = [monotonic(), wallTime(clock)]
+  return () => Math.max(monotonic() - startedAt, wallTime(clock) - startedAtWall)
+}
+
+/**
  * Resolves or rejects with the promise, or resolves to undefined after `limitMs`. Doesn't stop what the promise stands
  * for.
  */

@@ -1,7 +1,7 @@
 import { systemClock } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { pause, steadyClock } from '../src/clock.ts'
+import { pause, steadyClock, stopwatch } from '../src/clock.ts'
 import { createStallTimer } from '../src/drive/runs/stall-timer.ts'
 import { setStage, watchAll } from './drive/stage.ts'
 import { run, running } from './make.ts'
@@ -32,6 +32,36 @@ describe('a steady clock', () => {
   test("is what the computer's is: a time since the epoch, and a monotonic one", () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(hourMs)
     expect(systemClock.monotonic?.()).toBeLessThan(Date.now())
+  })
+})
+
+describe('a stopwatch', () => {
+  test('counts the time that a computer slept, in which the monotonic clock stands still', async () => {
+    const hand = createHandClock()
+    const elapsedMs = stopwatch(hand)
+    await hand.advance(500)
+    expect(elapsedMs()).toBe(500)
+    hand.step(hourMs)
+    expect(elapsedMs()).toBe(hourMs + 500)
+  })
+
+  test('counts on if the wall clock is set back', async () => {
+    const hand = createHandClock()
+    const elapsedMs = stopwatch(steadyClock(hand))
+    hand.step(-hourMs)
+    await hand.advance(500)
+    expect(elapsedMs()).toBe(500)
+  })
+
+  test('counts sleep after the wall clock was set back, if it began after that', () => {
+    const hand = createHandClock()
+    const clock = steadyClock(hand)
+    const before = clock.now()
+    hand.step(-hourMs)
+    expect(clock.now()).toBe(before)
+    const elapsedMs = stopwatch(clock)
+    hand.step(5000)
+    expect(elapsedMs()).toBe(5000)
   })
 })
 

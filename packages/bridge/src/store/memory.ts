@@ -43,9 +43,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     list: async (prefix) => requireOpen() && listValues(memory, prefix, clock.now()),
     queue: async (name) => requireOpen() && entriesOf(memory.queues.get(name)),
     queues: async (prefix) => requireOpen() && [...memory.queues.keys()].filter((name) => name.startsWith(prefix)),
-    commit: async (writes, lease, { hint } = {}) => {
+    commit: async (writes, lease, { hint, withinMs = 0 } = {}) => {
       requireOpen()
-      const committed = commitAllOrNone(writes, lease)
+      const committed = commitAllOrNone(writes, lease, withinMs < 0)
       if (committed.type === 'done' && hint !== undefined) memory.hints.send(hint)
       return committed
     },
@@ -99,12 +99,13 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /**
-   * Applies the writes and returns `done`. Writes nothing and returns `fenced` if a lease is given and is not current. If a
-   * write conflicts, undoes those before it and returns its index.
+   * Applies the writes and returns `done`. Writes nothing and returns `fenced` if a lease is given and is not current, or `late` if
+   * its time is over. If a write conflicts, undoes those before it and returns its index.
    */
-  function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
+  function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined, isLate: boolean): Committed {
     const now = clock.now()
     if (lease && !isCurrentLease(storedLease(lease.name), lease, now)) return { type: 'fenced' }
+    if (isLate) return { type: 'late' }
     const undos: (() => void)[] = []
     const conflictIndex = applyWrites(rowsOf(memory, now, undos), writes)
     if (conflictIndex === undefined) return { type: 'done' }

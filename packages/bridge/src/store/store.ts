@@ -23,7 +23,8 @@ export interface Store {
    *
    * - `done`: all are applied, and survive a crash of the process and of the machine unless `options` ask for less.
    * - `conflict`: nothing was written. `index` is that of the first write that could not be applied.
-   * - `fenced`: nothing was written, because the lease is no longer held. Takes precedence over `conflict`.
+   * - `fenced`: nothing was written, because the lease is no longer held. Takes precedence over `late`.
+   * - `late`: nothing was written, because more than `withinMs` have passed. Takes precedence over `conflict`.
    *
    * Without writes, it checks whether the lease is held. If it rejects, nothing was written, and nothing will be after a
    * crash. A store that loses the response of its engine must find out whether the commit succeeded before it settles. Only one
@@ -122,6 +123,11 @@ export interface CommitOptions {
    * server a wait for each other, so send one only where a watcher waits for it.
    */
   readonly hint?: string | undefined
+  /**
+   * Within how many ms of the call the writes are made, or else never: also if the call is held up on its way to the engine, or
+   * repeated. An engine on another machine decides by its own clock. Default: at any time.
+   */
+  readonly withinMs?: number | undefined
 }
 
 /** The result of a commit. */
@@ -129,6 +135,7 @@ export type Committed =
   | { readonly type: 'done' }
   | { readonly type: 'conflict'; readonly index: number }
   | { readonly type: 'fenced' }
+  | { readonly type: 'late' }
 
 /** The right to write, for a limited time. */
 export interface StoreLease {

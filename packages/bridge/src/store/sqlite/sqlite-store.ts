@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
+import { stopwatch } from '@reply/core/internal'
 import { applyWrites } from '../apply-writes.ts'
 import { beatAfter, leaveAfter } from '../beat-rules.ts'
 import { createHints } from '../hints.ts'
@@ -116,9 +117,10 @@ function storeOf(database: Database, clock: Clock, merging: WalMerger): Store {
     list: async (prefix) => tablesAfter((write) => 'key' in write && write.key.startsWith(prefix)).list(prefix),
     queue: async (name) => tablesAfter((write) => 'queue' in write && write.queue === name).queue(name),
     queues: async (prefix) => tablesAfter((write) => 'queue' in write && write.queue.startsWith(prefix)).queues(prefix),
-    commit: async (writes, lease, { survives = 'machine', hint } = {}) => {
+    commit: async (writes, lease, { survives = 'machine', hint, withinMs = Number.POSITIVE_INFINITY } = {}) => {
       requireTables()
-      const committed = await commits.addTask({ writes, lease, survives })
+      const sinceMs = stopwatch(clock)
+      const committed = await commits.addTask({ writes, lease, survives, isLate: () => sinceMs() > withinMs })
       if (committed.type === 'done' && hint !== undefined) hints.send(hint)
       return committed
     },
@@ -183,6 +185,8 @@ interface Commit {
   readonly writes: readonly Write[]
   readonly lease: StoreLease | undefined
   readonly survives: 'machine' | 'process'
+  /** Whether its time is over. */
+  readonly isLate: () => boolean
 }
 
 /** Estimates how many bytes a group adds to the WAL, as the length of its values. */
@@ -204,17 +208,18 @@ function commitAll(database: Database, tables: Tables, group: readonly Commit[],
 }
 
 /**
- * Applies the writes of one commit if its lease is current, or if it has none. `keep` is false for one that is fenced or
+ * Applies the writes of one commit if its lease is current, or if it has none. `keep` is false for one that is fenced, late or
  * conflicts: its writes must then be undone.
  */
 function commitOne(
   tables: Tables,
-  { writes, lease }: Commit,
+  { writes, lease, isLate }: Commit,
   clock: Clock,
 ): { readonly keep: boolean; readonly result: Committed } {
   // Checked within the transaction: the lease may have expired while it waited, and now no other process can take it.
   if (lease && !isCurrentLease(tables.storedLease(lease.name), lease, clock.now()))
     return { keep: false, result: { type: 'fenced' } }
+  if (isLate()) return { keep: false, result: { type: 'late' } }
   const conflictIndex = applyWrites(tables, writes)
   if (conflictIndex !== undefined) return { keep: false, result: { type: 'conflict', index: conflictIndex } }
   return { keep: true, result: { type: 'done' } }

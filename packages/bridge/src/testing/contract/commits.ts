@@ -57,6 +57,17 @@ export const commitClauses = [
     },
   },
   {
+    name: 'makes no commit whose time is over, also not one that conflicts, and each other one',
+    run: async (stage) => {
+      const store = await stage.open()
+      const inTime = await store.commit([put('key', 'in time')], undefined, { withinMs: 60_000 })
+      requireEqual(inTime, { type: 'done' }, 'A commit in time')
+      for (const writes of [[put('key', 'late')], [dequeue('none')], []])
+        requireEqual(await store.commit(writes, undefined, { withinMs: -1 }), { type: 'late' }, 'A late commit')
+      requireEqual(await store.read('key'), 'in time', 'The key')
+    },
+  },
+  {
     name: 'shows a commit to each call that is made after it, also before it has resolved',
     run: async (stage) => {
       const store = await stage.open()

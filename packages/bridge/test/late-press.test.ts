@@ -21,8 +21,9 @@ function chatThatStopsAt(stopAt: number) {
   const clock = createHandClock()
   const until = clock.monotonic() + limitMs
   const isLate = (): boolean => clock.monotonic() > until
-  const requireDue = (): void => {
+  const requireDue = (): number => {
     if (isLate()) throw new LatePressError()
+    return until - clock.monotonic()
   }
   let calls = 0
   const effects: string[] = []
@@ -137,6 +138,29 @@ test.each(actions)('%s has no late effect, wherever the process is stopped, and 
   }
 })
 
+test('a commit that the state refuses as late rejects like a late press, and is not tried again', async () => {
+  const clock = createHandClock()
+  const withins: (number | undefined)[] = []
+  const commit = createLeasedCommit({
+    store: {
+      commit: async (_writes, _lease, { withinMs } = {}) => {
+        withins.push(withinMs)
+        await clock.advance(3000)
+        return { type: 'late' }
+      },
+    },
+    ...{ clock, stopping: new AbortController().signal },
+    lease: { current: () => lease, renew: async () => true },
+  })
+  const until = clock.monotonic() + limitMs
+  const requireDue = (): number => {
+    if (clock.monotonic() > until) throw new LatePressError()
+    return until - clock.monotonic()
+  }
+  await expect(commit([], { requireDue })).rejects.toBeInstanceOf(LatePressError)
+  expect(withins).toEqual([limitMs])
+})
+
 test('a commit that is tried again while the state is busy is not made late', async () => {
   const clock = createHandClock()
   let tries = 0
@@ -151,8 +175,9 @@ test('a commit that is tried again while the state is busy is not made late', as
     lease: { current: () => lease, renew: async () => true },
   })
   const until = clock.monotonic() + 700
-  const requireDue = (): void => {
+  const requireDue = (): number => {
     if (clock.monotonic() > until) throw new LatePressError()
+    return until - clock.monotonic()
   }
   const committing = expect(commit([], { requireDue })).rejects.toBeInstanceOf(LatePressError)
   for (let turn = 0; turn < 5; turn++) await clock.advance(500)

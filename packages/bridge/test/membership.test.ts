@@ -1,4 +1,4 @@
-import { pause } from '@reply/core/internal'
+import { pause, steadyClock } from '@reply/core/internal'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMembership, type HeldLease, type Membership } from '../src/members/membership.ts'
@@ -14,7 +14,8 @@ const both = [first, 'shard/01']
 async function scene({ earlyMs = 0, mostMembers }: { earlyMs?: number; mostMembers?: number } = {}) {
   const hand = createHandClock()
   const after: typeof hand.after = (ms, run) => hand.after(ms > earlyMs ? ms - earlyMs : ms, run)
-  const clock = { ...hand, after }
+  // As the bridge does.
+  const clock = { ...hand, ...steadyClock({ ...hand, after }) }
   const memory = createStoreMemory()
   const broken: { with?: StoreError | undefined; afterMs?: number; answersAfterMs?: number } = {}
   const store = createMemoryStore({ clock, memory, mostMembers })
@@ -335,6 +336,16 @@ test('a member on a computer that slept past its leases asks before its next cal
   expect(await otherBeats(store)).toEqual([first])
   await expect(lease.whenHeld()).rejects.toMatchObject({ type: 'taken-over' })
   expect((await granted[1]?.whenHeld())?.aborted).toBe(false)
+})
+
+test('a member on a computer whose clock was set back and that then slept past its leases asks before its next call', async () => {
+  const { clock, lease } = await scene()
+  clock.step(-3_600_000)
+  await clock.advance(1000, rest)
+  expect(lease.isHeld()).toBe(true)
+  clock.step(5000)
+  expect(lease.isHeld()).toBe(false)
+  expect((await lease.whenHeld()).aborted).toBe(false)
 })
 
 test("a correction of the computer's clock ends the time in which calls are made until the next beat, or not at all, and never prolongs it", async () => {

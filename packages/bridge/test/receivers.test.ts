@@ -522,6 +522,23 @@ describe('a press at a member that does not own the chat', () => {
     expect([all.done, all.told]).toEqual([[], [answer]])
   })
 
+  test('whose computer sleeps before its time begins is not carried out, and the person is told so', async () => {
+    const sleeping = withCommits(
+      (write) => write.type === 'put-if-absent' && write.key.startsWith('due/'),
+      (commit) =>
+        async (...given) => {
+          all.clock.step(3000)
+          return await commit(...given)
+        },
+    )
+    const one = await all.join('one', { storeOf: sleeping })
+    await joinOwner()
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    expect([all.done, all.told]).toEqual([[], [texts.notTaken]])
+  })
+
   test('whose own commit is made late is not carried out', async () => {
     const slow = withCommits(
       (write) => 'key' in write && write.key.startsWith('press/'),
@@ -643,4 +660,18 @@ describe('a press that its owner received', () => {
     await all.pass(5000)
     expect([all.done, all.told]).toEqual([[], [`owner posts ${texts.notTaken}`]])
   })
+})
+
+test.each([
+  ['that its owner received', true],
+  ['at another member', false],
+])('a press %s is not carried out late by an owner whose computer slept', async (_, isAtOwner) => {
+  const { one } = await joinReceivers()
+  const owner = await joinOwner({ lookMs: 100 })
+  const received = (isAtOwner ? owner : one).receive('tg', all.press('b/run/1'), 'p1')
+  await all.settle()
+  all.clock.step(3000)
+  await all.pass(2000)
+  await received
+  expect([all.done, all.told]).toEqual([[], [texts.notTaken]])
 })

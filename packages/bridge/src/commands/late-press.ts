@@ -10,7 +10,7 @@ export class LatePressError extends BridgeError {
 }
 
 /**
- * Throws a `LatePressError` once the time of a press is over. Call it right before the step that has the effect, after everything
+ * Returns how much time of a press is left, in ms. Throws a `LatePressError` once it is over. Call it right before the step that has the effect, after everything
  * that is awaited: the process may have been stopped meanwhile, or the state or the server may have taken long.
  */
-export type RequireDue = () => void
+export type RequireDue = () => number

@@ -33,7 +33,7 @@ export function createAnswerAsk(
   allowed: SavedGrants,
 ): AnswerAsk {
   const { servers, channels, people, runs, answeredBy, lease, onError } = services
-  return async (channel, inbound, { beforeAnswer, requireDue = () => {} } = {}) => {
+  return async (channel, inbound, { beforeAnswer, requireDue = () => Number.POSITIVE_INFINITY } = {}) => {
     let isTakenAway = false
     const onFailed = (): void => {
       isTakenAway = lease.current() === undefined

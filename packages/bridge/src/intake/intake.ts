@@ -38,10 +38,10 @@ export interface Intake {
   /** Call it for each action of a person in the place that this process received, also for one that is ignored. */
   noteActive(place: ChatPlace): void
   /**
-   * Carries out a press or a Stop, once for each id. `isDue` is called right before each effect: once it is false, the press is
+   * Carries out a press or a Stop, once for each id. `leftMs` is called right before each effect: once it is negative, the press is
    * refused, and the person is told so.
    */
-  press(channel: string, inbound: InboundPress, id: string, isDue: () => boolean): Promise<void>
+  press(channel: string, inbound: InboundPress, id: string, leftMs: () => number): Promise<void>
   /**
    * Begins to handle what is stored and new: messages, and presses that other members received. Call it at the start, on each
    * hint, and every 5 s, because hints may be lost. Does not wait until they are handled. Never rejects.
@@ -168,12 +168,13 @@ export function createIntake(options: {
    * Carries out a press or the platform's Stop button, without the inbox. A press on a button of the bridge's own runs it, and
    * any other may answer an ask. Only answers a press that was carried out or refused before.
    */
-  async function press(...[channel, inbound, id, isDue]: Parameters<Intake['press']>): Promise<void> {
+  async function press(...[channel, inbound, id, leftMs]: Parameters<Intake['press']>): Promise<void> {
     const key = `${channel}/${id}`
     if (pressed.has(key)) return inbound.type === 'stop' ? undefined : await inbound.answer(pressed.get(key))
     pressed.set(key, undefined)
-    const requireDue = (): void => {
-      if (isDue()) return
+    const requireDue = (): number => {
+      const left = leftMs()
+      if (left >= 0) return left
       pressed.set(key, texts.notTaken)
       throw new LatePressError()
     }

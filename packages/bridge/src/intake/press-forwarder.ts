@@ -1,4 +1,5 @@
-import type { SteadyClock } from '@reply/core/source'
+import type { Clock } from '@reply/core'
+import { stopwatch } from '@reply/core/internal'
 import type { Form } from '@reply/sink/channel'
 import { sealToken } from '@reply/sink/internal'
 import { toError } from '../error.ts'
@@ -21,14 +22,14 @@ import type { InboundPress } from './intake.ts'
 /** Forwards presses to the owners of their chats. */
 export interface PressForwarder {
   /**
-   * Stores a press for the owner of its chat, and resolves with what the owner answered within 2 s of `receivedAt`, in monotonic
-   * ms. Never rejects.
+   * Stores a press for the owner of its chat, and resolves with what the owner answered within 2 s of when it was received, which
+   * `sinceReceivedMs` tells. Never rejects.
    *
    * - `not-taken`: it is surely not carried out.
    * - `taken`: the owner carries it out, and did not answer in time. Or another member forwards the same press.
    * - `unknown`: the state can't be used.
    */
-  forward(place: ChatPlace, inbound: InboundPress, id: string, receivedAt: number): Promise<ForwardedResult>
+  forward(place: ChatPlace, inbound: InboundPress, id: string, sinceReceivedMs: () => number): Promise<ForwardedResult>
   /** Call it when an answer may have been stored. */
   look(): void
 }
@@ -58,7 +59,7 @@ export function createPressForwarder({
   readonly state: Pick<SharedState, 'read' | 'commitWithoutLease'>
   readonly stateOf: (shard: string) => Pick<SharedState, 'commitWithoutLease'>
   readonly shardOf: (place: ChatPlace) => string
-  readonly clock: Omit<SteadyClock, 'wall'>
+  readonly clock: Clock
   readonly onError: (error: Error) => void
 }): PressForwarder {
   /** Each looks for the answer of a press that waits. */
@@ -72,18 +73,20 @@ export function createPressForwarder({
 
   /** Stores the press, and then waits for its answer until it can't be claimed any more. */
   async function forward(
-    ...[place, inbound, id, receivedAt]: Parameters<PressForwarder['forward']>
+    ...[place, inbound, id, sinceReceivedMs]: Parameters<PressForwarder['forward']>
   ): Promise<ForwardedResult> {
     const canOpen = inbound.type === 'press' && inbound.open !== undefined
     const { channel } = place
     const press = { id, member, channel, inbound: storedPress(inbound), ...(canOpen && { canOpen: true as const }) }
     // The member may have waited for its lease before this, and for what it had to read.
-    const leftMs = receivedAt + claimableMs - clock.monotonic()
+    const leftMs = claimableMs - sinceReceivedMs()
     if (leftMs <= 0) return { type: 'not-taken' }
+    const announcingMs = stopwatch(clock)
     try {
       const announced = await withinTime(announceMs, announce(press, leftMs))
       if (announced === 'conflict') return { type: 'taken' }
-      if (announced === undefined) return { type: 'not-taken' }
+      // Its time began when the store made that commit. The computer may have slept before, which no timer tells.
+      if (announced === undefined || announcingMs() > announceMs) return { type: 'not-taken' }
       const answer = await withinTime(leftMs, storeAndWait(shardOf(place), press, leftMs))
       return answer ? resultOf(answer) : await withdraw(press)
     } catch (error) {

@@ -1,4 +1,5 @@
-import type { SteadyClock } from '@reply/core/source'
+import type { Clock } from '@reply/core'
+import { stopwatch } from '@reply/core/internal'
 import { isTakenOver, toError } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
 import type { BridgeServices } from '../runs/services.ts'
@@ -39,7 +40,7 @@ export function createPressTaker({
   handle,
   whenRestored,
 }: Pick<BridgeServices, 'state' | 'lease' | 'onError'> & {
-  readonly clock: Omit<SteadyClock, 'wall'>
+  readonly clock: Clock
   readonly handle: Intake['press']
   /** As in `Runner`. */
   readonly whenRestored: (place: ChatPlace) => Promise<void>
@@ -64,7 +65,7 @@ export function createPressTaker({
     const press = toForwardedPress(value)
     // Until then it is not claimed, so that the person hears in time that it does not count.
     await whenRestored({ channel: press.channel, chat: press.inbound.chat })
-    const readAt = clock.monotonic()
+    const sinceReadMs = stopwatch(clock)
     const { expiresInMs = 0 } = (await readWithExpiry(state, dueKey(press))) ?? {}
     const isClaimed = await state.commit([
       { type: 'compare-and-set', key: dueKey(press), expected: press.member, value: undefined },
@@ -73,9 +74,9 @@ export function createPressTaker({
     ])
     if (!isClaimed) return
     // The commit may have taken long, or the process may have been suspended since.
-    const isDue = (): boolean => clock.monotonic() <= readAt + expiresInMs && lease.isHeld()
-    if (!isDue()) return await answer(press, { type: 'refused' })
-    await handle(press.channel, inboundOf(press), press.id, isDue).catch(async (error: unknown) => {
+    const leftMs = (): number => (lease.isHeld() ? expiresInMs - sinceReadMs() : Number.NEGATIVE_INFINITY)
+    if (leftMs() < 0) return await answer(press, { type: 'refused' })
+    await handle(press.channel, inboundOf(press), press.id, leftMs).catch(async (error: unknown) => {
       if (!isTakenOver(error)) onError(toError(error))
       await answer(press, { type: 'answered', text: texts.notTaken })
     })

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { stopwatch } from '@reply/core/internal'
 import type { SteadyClock } from '@reply/core/source'
 import type { AnswerInbound, Inbound } from '@reply/sink'
 import { type BridgeConnection, NotTakenError } from '@reply/sink/channel'
@@ -202,7 +203,7 @@ export function createReceiver(options: {
   ): Promise<void> {
     const deliversOnce = connections.get(channel)?.deliversOnce
     const until = clock.now() + holdMs
-    const receivedAt = clock.monotonic()
+    const sinceReceivedMs = stopwatch(clock)
     // The platform may redeliver it, to this process or to another one.
     if (!isHeld()) await (deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(() => {})
     if (!isHeld()) throw new NotTakenError()
@@ -210,7 +211,7 @@ export function createReceiver(options: {
     ownerOf({ channel, chat: inbound.chat })?.noteActive({ channel, chat: inbound.chat })
     options.activity.note(channel, inbound.actor)
     try {
-      if (inbound.type !== 'text') await receivePress(channel, inbound, id, receivedAt)
+      if (inbound.type !== 'text') await receivePress(channel, inbound, id, sinceReceivedMs)
       else if (deliversOnce) await receiveText(channel, inbound)
       else await receiveTextUntil(channel, inbound, until, receipt)
     } catch (error) {
@@ -366,7 +367,12 @@ export function createReceiver(options: {
    * Has the owner of the chat carry out a press or the platform's Stop button at once. Answers strangers with a refusal. A restart
    * loses a press.
    */
-  async function receivePress(channel: string, received: InboundPress, id: string, receivedAt: number): Promise<void> {
+  async function receivePress(
+    channel: string,
+    received: InboundPress,
+    id: string,
+    sinceReceivedMs: () => number,
+  ): Promise<void> {
     const inbound = await withThread(channel, received)
     const place = { channel, chat: inbound.chat }
     await learnMove(place)
@@ -377,9 +383,8 @@ export function createReceiver(options: {
         ? undefined
         : await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
     const owner = ownerOf(place)
-    const isDue = (): boolean => clock.monotonic() <= receivedAt + pressMs
-    if (owner) return await owner.press(channel, inbound, id, isDue)
-    const result = await forwarder.forward(place, inbound, id, receivedAt)
+    if (owner) return await owner.press(channel, inbound, id, () => pressMs - sinceReceivedMs())
+    const result = await forwarder.forward(place, inbound, id, sinceReceivedMs)
     if (inbound.type === 'stop') return
     switch (result.type) {
       case 'answered':

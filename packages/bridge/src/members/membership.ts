@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { pause, wallTime } from '@reply/core/internal'
+import { pause, stopwatch } from '@reply/core/internal'
 import type { SteadyClock } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
 import { withResolvers } from '@reply/sink/internal'
@@ -18,7 +18,7 @@ export interface HeldLease {
    * store fails.
    */
   renew(): Promise<boolean>
-  /** Whether calls are allowed now: by this process's monotonic clock, the lease has not expired. */
+  /** Whether calls are allowed now: by this process's clocks, the lease has not expired. */
   isHeld(): boolean
   /**
    * Resolves when calls are allowed, with a signal that aborts when they no longer are. Await it right before each
@@ -59,6 +59,8 @@ export interface Membership {
 const memberMs = 4000
 /** How long before that calls are stopped and running ones aborted, in ms. */
 const marginMs = 500
+/** How long after a beat was sent calls are allowed, in ms. */
+const callsMs = memberMs - marginMs
 /** How often a member beats, in ms. */
 const beatMs = 1000
 /** A beat that comes later than this after the last one is late, in ms. */
@@ -115,13 +117,8 @@ export function createMembership(
   /** By name: the fences of leases that this process released. A beat that was in flight may still list them. */
   const releasedFences = new Map<string, number>()
   let isMember = false
-  /** Until when calls are allowed, by the monotonic clock, which clock corrections don't affect. */
-  let callsAllowedUntil = Number.NEGATIVE_INFINITY
-  /**
-   * The same by `now`, because the monotonic clock stands still while the computer sleeps: CLOCK_MONOTONIC of
-   * https://man7.org/linux/man-pages/man2/clock_gettime.2.html
-   */
-  let callsAllowedUntilWall = Number.NEGATIVE_INFINITY
+  /** Returns how long ago the last beat of a member was sent, in ms. */
+  let sinceBeatMs = (): number => Number.POSITIVE_INFINITY
   let callsAllowed = newAbortController()
   /** Resolves when calls that wait must check again. */
   let recheck = withResolvers<void>()
@@ -206,13 +203,13 @@ export function createMembership(
   async function beatOnce(): Promise<void> {
     if (hasLeft) return
     let askedAt: number
-    let askedAtWall: number
+    let sinceAskedMs: () => number
     let answer: Beat
     let asked: Awaited<ReturnType<typeof request>>
     try {
       asked = await request()
       askedAt = clock.monotonic()
-      askedAtWall = wallTime(clock)
+      sinceAskedMs = stopwatch(clock)
       answer = await store.beat({ ...asked, ...(isQuitting && { wants: {} }), member, forMs: memberMs })
     } catch (error) {
       failure = error
@@ -230,8 +227,7 @@ export function createMembership(
     sentAt = askedAt
     isMember = true
     waitingFor = undefined
-    callsAllowedUntil = askedAt + memberMs - marginMs
-    callsAllowedUntilWall = askedAtWall + memberMs - marginMs
+    sinceBeatMs = sinceAskedMs
     scheduleDeadline()
     if (isHeld()) allowCalls()
     if (isJoining) options.onJoined()
@@ -330,7 +326,7 @@ export function createMembership(
     const lost = [...held.values()]
     const wasMember = isMember
     isMember = false
-    callsAllowedUntil = Number.NEGATIVE_INFINITY
+    sinceBeatMs = () => Number.POSITIVE_INFINITY
     callsAllowed.abort()
     for (const own of lost) drop(own)
     for (const { handle } of lost) onLost(handle)
@@ -350,7 +346,7 @@ export function createMembership(
   /** Stops calls when the membership expires. Node's timers may be up to 1 ms early, so it checks again until then. */
   function scheduleDeadline(): void {
     stopDeadline()
-    stopDeadline = clock.after(Math.max(0, callsAllowedUntil - clock.monotonic()), () => {
+    stopDeadline = clock.after(Math.max(0, callsMs - sinceBeatMs()), () => {
       if (isHeld()) scheduleDeadline()
       else stopCallsIfExpired()
     })
@@ -361,7 +357,7 @@ export function createMembership(
    * too, until the next beat: that looks like sleep. One that is set back does not prolong it.
    */
   function isHeld(): boolean {
-    return isMember && !hasLeft && clock.monotonic() < callsAllowedUntil && wallTime(clock) < callsAllowedUntilWall
+    return isMember && !hasLeft && sinceBeatMs() < callsMs
   }
 
   /**

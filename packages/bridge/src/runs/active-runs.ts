@@ -26,8 +26,8 @@ export interface ActiveRun {
   /** Returns the execution as it is stored. */
   readonly execution: () => Execution
   /**
-   * Returns how long ago it started, in ms: by the monotonic clock of this process, and before that by the store's. Infinity if
-   * an earlier process started it and that is not known.
+   * Returns how long ago it started, in ms: by the clocks of this process, and before that by the store's. Infinity if an earlier
+   * process started it and that is not known.
    */
   readonly ageMs: () => number
   /** The sinks that show the reply: first that of its own place, then those of the place's mirrors. */

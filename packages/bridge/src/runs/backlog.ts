@@ -26,13 +26,13 @@ export interface Backlog {
     place: ChatPlace,
     id: string,
     isOwn: (entry: QueuedPrompt) => boolean,
-    requireDue: () => void,
+    requireDue: () => number,
   ): Promise<boolean>
   /** Removes a person's entries of a place. Resolves with the entries of others. Rejects with what `requireDue` throws before. */
   dropEntries(
     place: ChatPlace,
     isOwn: (entry: QueuedPrompt) => boolean,
-    requireDue: () => void,
+    requireDue: () => number,
   ): Promise<RemainingBacklog>
   /** Applies the policy to messages that an earlier process stored, and posts lists that it could not post. */
   restoreBacklog(): Promise<void>

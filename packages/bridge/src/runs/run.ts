@@ -9,7 +9,7 @@ import {
   type ReplyStream,
   type RunOptions,
 } from '@reply/core'
-import { pause } from '@reply/core/internal'
+import { pause, stopwatch } from '@reply/core/internal'
 import { type CommandInfo, type FileKind, fileTypeOf, mayActWithoutAsking } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
@@ -85,11 +85,11 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   /** The prompt joined a reply that another run already shows. */
   let isShownElsewhere = false
   const events = createRunEvents(execution, clock, answeredBy, emit)
-  const followedSince = clock.monotonic()
+  const sinceFollowedMs = stopwatch(clock)
   const ended = runToEnd()
   return {
     execution: () => execution,
-    ageMs: () => ageMs + clock.monotonic() - followedSince,
+    ageMs: () => ageMs + sinceFollowedMs(),
     sinks,
     stream: () => stream,
     onShown: events.onShown,

@@ -7,7 +7,7 @@ import {
   type Reply,
   type ReplyObserver,
 } from '@reply/core'
-import { pause } from '@reply/core/internal'
+import { pause, stopwatch } from '@reply/core/internal'
 import { backOffMs, createRecent, withResolvers } from '@reply/sink/internal'
 import { quietAsks } from '../asks/quiet-asks.ts'
 import { BridgeError, errorTypeOf, messageOf, toError } from '../error.ts'
@@ -481,7 +481,7 @@ export async function beginUnpromptedRun(
   // The last step that may fail. The caller retries, so nothing must have been started before it.
   const newestWrites = isFollowed ? [] : registry.writeNewest(execution)
   await state.commit([registry.writeExecution(execution), ...newestWrites, ...authors])
-  const startedAt = stored ? Number.NEGATIVE_INFINITY : clock.monotonic()
+  const sinceStartMs = stored ? () => Number.POSITIVE_INFINITY : stopwatch(clock)
   const quote = isFollowed && !stored && last.followed === 'all' ? postQuote(services, execution, reply) : undefined
   const sinks = sinksFor(services, execution, route, quote, () => execution)
   const events = createRunEvents(execution, clock, answeredBy, emit)
@@ -499,7 +499,7 @@ export async function beginUnpromptedRun(
   const delivered = withResolvers<void>()
   runs.addUntilEnded({
     execution: () => execution,
-    ageMs: () => clock.monotonic() - startedAt,
+    ageMs: sinceStartMs,
     sinks,
     stream: () => ({ reply: newest, abort }),
     onShown: events.onShown,

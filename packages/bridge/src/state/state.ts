@@ -25,8 +25,11 @@ export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues'>
 
 /** Options of `State.commit`. */
 export interface LeasedCommitOptions extends CommitOptions {
-  /** Called right before each try. If it throws, nothing is written, and the commit rejects with that. */
-  readonly requireDue?: (() => void) | undefined
+  /**
+   * Called right before each try, and returns within how many ms it must be made. If it throws, nothing is written, and the commit
+   * rejects with that.
+   */
+  readonly requireDue?: (() => number) | undefined
 }
 
 /** The rows of all shards, which any process may read. Keys and queues are as the store has them. */
@@ -138,13 +141,17 @@ export function createLeasedCommit({
   readonly stopping: AbortSignal
   readonly onFenced?: (() => void) | undefined
 }): State['commit'] {
-  return async (writes, { requireDue = () => {}, ...options } = {}) => {
+  return async (writes, { requireDue, ...options } = {}) => {
     for (let tries = 1; ; tries++) {
-      requireDue()
+      const withinMs = requireDue?.()
       const current = lease.current()
       if (!current) throw takenOverError()
       try {
-        const { type } = await store.commit(writes, current, options)
+        const { type } = await store.commit(writes, current, { ...options, withinMs })
+        if (type === 'late') {
+          requireDue?.()
+          throw new StoreError('busy', 'The state made no write within its time. Check how slow it is.')
+        }
         if (type !== 'fenced') return type === 'done'
         onFenced()
         if (!(await lease.renew())) throw takenOverError()

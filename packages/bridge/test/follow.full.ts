@@ -1,12 +1,15 @@
-import { type Client, connect } from '@reply/core'
+import { type Ask, type Client, connect, toolsOf } from '@reply/core'
 import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 12 }, (_, index) => 801 + index)
+const chats = Array.from({ length: 16 }, (_, index) => 801 + index)
 const home = -800
 
 const scripts: Scripts = {
+  question,
+  ...slowIn(chats),
   hello: { steps: [[sayText('Hello to you.')]] },
   ...Object.fromEntries(
     chats.flatMap((chat) => [
@@ -238,4 +241,84 @@ test('a session of the desk is listed and taken over', async () => {
   await allow()
   stage.model.release(`end${chat}`)
   await stream.result
+})
+
+test.each(['chat', 'desk'])(
+  'a request that is answered at both sides at once, in the %s first, is answered once',
+  async (first) => {
+    await stage.start()
+    const sessionID = await openSession()
+    const { stream, ask } = await askAtDesk(sessionID)
+    const { messageId } = await asked()
+    const inChat = async (): Promise<void> => await allow()
+    const atDesk = async (): Promise<void> => await desk.reject(ask).catch(() => {})
+    await Promise.all((first === 'chat' ? [inChat, atDesk] : [atDesk, inChat]).map((answer) => answer()))
+    stage.model.release(`end${chat}`)
+    const reply = await stream.result
+    const shown = await stage.seen(chat, (screen) =>
+      screen.find((one) => one.messageId === messageId && one.buttons.length === 0),
+    )
+    const status = toolsOf(reply).map(({ state }) => state.status)
+    expect(status).toEqual([shown.text.includes('Allow once · Ann') ? 'completed' : 'error'])
+    expect(stage.said(chat).filter((text) => text.includes('Allow this?'))).toHaveLength(1)
+    expect(stage.errors).toEqual([])
+  },
+)
+
+test('a question of a run that the desk began is answered in the chat', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  const stream = desk.prompt({ text: 'Ask me [scenario:question]', sessionID })
+  const { messageId } = await answered('Which colour?')
+  expect(stage.said(chat).join()).toContain('From the terminal, project: Colour')
+  const isOpen = async (): Promise<boolean> => {
+    const message = stage.telegram.screen(chat).find((one) => one.messageId === messageId)
+    if (message?.buttons.length) await stage.telegram.press(chat, messageId, 'Blue').settled
+    return message?.buttons.length !== 0
+  }
+  await expect.poll(isOpen, { timeout: 30_000 }).toBe(false)
+  const { outcome, asks } = await stream.result
+  expect([outcome, asks.map(({ status }) => status)]).toEqual(['completed', ['answered']])
+  const closed = stage.telegram.screen(chat).find((one) => one.messageId === messageId)
+  expect(closed?.text).toContain('Blue · Ann')
+  expect(stage.said(chat).join()).not.toContain('As you like.')
+  expect(stage.errors).toEqual([])
+})
+
+test('a question that is answered at the desk is closed in the chat', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  const asking = new Promise<Ask>((resolve) => {
+    const stop = desk.on('questionAsked', ({ ask }) => {
+      stop()
+      resolve(ask)
+    })
+  })
+  const stream = desk.prompt({ text: 'Ask me [scenario:question]', sessionID })
+  const ask = await asking
+  const { messageId } = await answered('Which colour?')
+  await desk.answer(ask, [['Red']])
+  expect((await stream.result).outcome).toBe('completed')
+  await stage.seen(chat, (screen) => screen.find((one) => one.messageId === messageId && one.buttons.length === 0))
+  expect(stage.errors).toEqual([])
+})
+
+test('what the desk types into a run of the chat joins it: the chat shows the answer once', async () => {
+  await stage.start()
+  const sessionID = await openSession()
+  stage.telegram.say(chat, `Go [scenario:slow${chat}]`)
+  await answered('One moment')
+  const stream = desk.prompt({ text: `Also [scenario:say${chat}]`, sessionID })
+  const messages = new URL(`/session/${sessionID}/message`, stage.server.url)
+  messages.searchParams.set('directory', stage.server.directory)
+  await expect.poll(async () => await (await fetch(messages)).text()).toContain('Also')
+  stage.model.release(`middle${chat}`)
+  const { promptIDs } = await stream.result
+  expect(promptIDs).toHaveLength(2)
+  await answered(`The desk says ${chat}.`)
+  await expect.poll(stage.isAtRest).toBe(true)
+  for (const words of ['One moment, done.', `The desk says ${chat}.`])
+    expect(stage.said(chat).filter((text) => text.includes(words))).toHaveLength(1)
+  expect(stage.said(chat).join()).not.toContain('From the terminal')
+  expect(stage.errors).toEqual([])
 })

@@ -162,6 +162,8 @@ export const texts = {
   nothingRuns: 'Nothing is running here.',
   canceled: 'Stopped.',
   notStopped: (why: string) => `It could not be stopped: ${why}`,
+  stopEndsBridge: 'The bridge ended each time it tried.',
+  maybeOfOther: 'Its server can’t tell whether this run or another one is at work.',
   interrupted: 'Interrupted.',
   compacting: 'The context is being compacted, and /interrupt does not stop that. Messages wait until it is done.',
   newSession: (title: string | undefined) =>

@@ -1,5 +1,7 @@
 import { emptyReply, type Reply, ReplyError } from '@reply/core'
-import { expect, test } from 'vitest'
+import { withResolvers } from '@reply/sink/internal'
+import { createHandClock } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
 import { takenOverError } from '../src/members/membership.ts'
 import { createAgentStops } from '../src/runs/agent-stops.ts'
 import type { Execution } from '../src/state/execution.ts'
@@ -9,29 +11,50 @@ import { chatMessageOf, texts } from '../src/texts.ts'
 const place = { channel: 'tg', chat: { id: '1' } }
 const run = {
   ...{ id: 'abc', server: 'home', sessionID: 's1', phase: 'posting', status: 'running', startedAt: 1 },
-  posted: { sessionID: 's1', messageID: 'msg_2', text: 'go', postedAt: 1 },
-  prompt: { ...place, id: '5', actor: { id: '1' }, text: 'go', files: [], messageRef: { id: '5' }, receivedAt: 1 },
-} as unknown as Execution
-const key = 'stopping/home/s1'
-const working = (promptIDs: readonly string[]): Reply => ({ ...emptyReply('s1'), phase: 'working', promptIDs })
+  posted: { sessionID: 's1', messageID: 'msg_2', text: 'go', at: 1 },
+  prompt: {
+    ...{
+      ...place,
+      id: '5',
+      actor: { id: '1', name: 'Ann' },
+      text: 'go',
+      files: [],
+      messageRef: { id: '5' },
+      receivedAt: 1,
+    },
+    isCommand: false,
+  },
+} as const satisfies Execution
+/** A run on a server that makes the ids of prompts. */
+const unnamed: Execution = { ...run, posted: { sessionID: 's1', after: 'msg_1', text: 'go', at: 1 } }
+const key = 'stopping/tg/1//abc'
+const working = (promptIDs: readonly string[], text = 'go'): Reply => ({
+  ...{ ...emptyReply('s1'), phase: 'working', promptIDs },
+  prompt: { text, files: [], parts: [] },
+})
 
 /** Puts a run aside and stops its agent. Resolves with what was done, in order, and whether the stop is still stored. */
 async function stopAgent({
-  execution = run,
+  execution = run as Execution,
   others = [] as readonly Execution[],
   reply = async (): Promise<Reply | undefined> => working(['msg_2']),
   abort = async (): Promise<unknown> => undefined,
   isProcessStopped = false,
   server = 'home',
+  shownAs = undefined as string | undefined,
+  isAtWork = true,
+  isAgain = false,
+  isPoison = false,
 } = {}) {
   const steps: string[] = []
   const rows = new Map<string, string>()
+  if (shownAs !== undefined) rows.set(`ledger/tg/1/s1/${shownAs}`, '')
   const commit = async (writes: readonly Write[]): Promise<boolean> => {
     for (const write of writes) {
       if (write.type === 'put') rows.set(write.key, write.value)
       if (write.type === 'remove') rows.delete(write.key)
+      steps.push(write.type)
     }
-    if (writes.some(({ type }) => type === 'remove')) steps.push('removed')
     return true
   }
   const client = {
@@ -46,66 +69,138 @@ async function stopAgent({
     state: {
       commit,
       withRetries: async (call: () => Promise<unknown>) => await call(),
-      list: async () => [...rows].map(([name, value]) => ({ key: name, value })),
+      list: async (prefix: string) =>
+        [...rows].flatMap(([name, value]) => (name.startsWith(prefix) ? [{ key: name, value }] : [])),
     },
     servers: new Map([[server, client]]),
     channels: {
       has: () => true,
+      sinkFields: () => ({}),
+      sinkFor: () => ({
+        replySettled: ({ reply: { error } }: { readonly reply: Reply }) => steps.push(`closed with ${error?.message}`),
+        settled: async () => ({ undelivered: [] }),
+      }),
       tryPost: async (_: unknown, { text }: { readonly text: string }) => void steps.push(text),
+    },
+    ...{ mirrors: { others: () => [] }, config: { router: { progress: {} } }, fileReaders: () => undefined },
+    ...{ clock: createHandClock(), people: {} },
+    tries: {
+      next: (_: string, row: object) => (isPoison ? undefined : row),
+      make: async (name: string, _: unknown, handle: () => Promise<void>) => {
+        steps.push(`try ${name}`)
+        await handle()
+      },
     },
     onError: (error: Error) => void errors.push(error),
   } as unknown as Parameters<typeof createAgentStops>[0]
   const stops = createAgentStops(services, () => isProcessStopped)
-  await commit(stops.write(execution))
+  const planned = await stops.planFor(execution, isAtWork)
+  if (planned) await commit([stops.write(planned)])
   const stored = await stops.stored()
-  await stops.stop(execution, others)
-  return { steps, stored, errors, isStored: rows.has(key) }
+  const told = withResolvers<void>()
+  const make = async (stop: Execution): Promise<void> =>
+    isAgain ? await stops.makeAgain(stop, others) : await stops.make(stop, others, told.promise)
+  for (const stop of stored) await make(stop)
+  const isStored = rows.has(key)
+  told.resolve()
+  await new Promise((resolve) => setImmediate(resolve))
+  return { steps: steps.slice(stored.length), stored, errors, isStored, isStoredLater: rows.has(key) }
 }
 
-test('a stop is stored without the text of the prompt, made, and then removed', async () => {
-  const { steps, stored, isStored } = await stopAgent()
-  expect(stored).toEqual([{ ...run, prompt: { ...run.prompt, text: '' } }])
-  expect([steps, isStored]).toEqual([['abort s1', 'removed'], false])
+test('a stop is stored without the text of the prompt, made, and removed once the chat was told and the messages are closed', async () => {
+  const { steps, stored, isStored, isStoredLater } = await stopAgent({ shownAs: 'msg_2' })
+  expect(stored).toMatchObject([{ id: 'abc', phase: 'posting', prompt: { text: '' } }])
+  expect(steps).toEqual(['abort s1', 'put', `closed with ${texts.poisonReason}`, 'remove'])
+  expect([isStored, isStoredLater]).toEqual([true, false])
 })
 
-test('a stop that another process stored is made once more, also if the run is over on its server', async () => {
+test('a stop of an earlier process is tried like other rows, and closes the messages too', async () => {
+  const { steps, isStored, isStoredLater } = await stopAgent({ shownAs: 'msg_2', isAgain: true })
+  expect(steps).toEqual([`try ${key}`, 'abort s1', 'put', `closed with ${texts.poisonReason}`, 'remove'])
+  // The chat goes on before its platform took the edit.
+  expect([isStored, isStoredLater]).toEqual([true, false])
+})
+
+test('a stop that ended each process which made it is given up, and the chat is told', async () => {
+  const { steps, errors } = await stopAgent({ isAgain: true, isPoison: true })
+  expect(steps).toEqual(['remove', texts.notStopped(texts.stopEndsBridge)])
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('stopped the agent of run abc')])
+})
+
+test('the chat is not told of a stop that was made, and only ended each process which closed the messages', async () => {
+  const answered = { isAtWork: false, shownAs: 'msg_2' }
+  const { steps, errors } = await stopAgent({ ...answered, isAgain: true, isPoison: true })
+  expect(steps).toEqual(['remove'])
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('closed the messages of run abc')])
+  expect((await stopAgent(answered)).steps).toEqual([`closed with ${texts.poisonReason}`, 'remove'])
+})
+
+test('a stop is also made if the run is over on its server', async () => {
   const reply = async (): Promise<Reply> => ({ ...working(['msg_2']), phase: 'settled' })
-  expect((await stopAgent({ reply })).steps).toEqual(['abort s1', 'removed'])
-  expect((await stopAgent({ reply: async () => undefined })).steps).toEqual(['abort s1', 'removed'])
+  expect((await stopAgent({ reply })).steps).toEqual(['abort s1', 'put', 'remove'])
+  expect((await stopAgent({ reply: async () => undefined })).steps).toEqual(['abort s1', 'put', 'remove'])
 })
 
 test('a stop that the server does not confirm is reported once, told the chat, and left to /stop', async () => {
   const refused = new ReplyError('not-stopped', 'It goes on.')
   const abort = async () => await Promise.reject(refused)
-  const { steps, errors, isStored } = await stopAgent({ abort })
-  expect(steps).toEqual(['abort s1', 'removed', texts.notStopped(chatMessageOf(refused))])
-  expect([errors, isStored]).toEqual([[refused], false])
+  const { steps, errors, isStoredLater } = await stopAgent({ abort })
+  expect(steps).toEqual(['abort s1', 'put', texts.notStopped(chatMessageOf(refused)), 'remove'])
+  expect([errors, isStoredLater]).toEqual([[refused], false])
 })
 
 test('a server that can’t be reached counts as one that does not confirm the stop', async () => {
   const refused = new ReplyError('unreachable', 'It is off.')
   const reply = async () => await Promise.reject(refused)
-  const { steps, errors, isStored } = await stopAgent({ reply })
-  expect(steps).toEqual(['removed', texts.notStopped(chatMessageOf(refused))])
-  expect([errors.length, isStored]).toEqual([1, false])
+  const { steps, errors, isStoredLater } = await stopAgent({ reply })
+  expect(steps).toEqual(['put', texts.notStopped(chatMessageOf(refused)), 'remove'])
+  expect([errors.length, isStoredLater]).toEqual([1, false])
 })
 
 test.each([
   ['this process stops', { isProcessStopped: true, abort: async () => await Promise.reject(new Error('Closed.')) }],
   ['another process takes over', { abort: async () => await Promise.reject(takenOverError()) }],
 ])('a stop is left to the next process if %s meanwhile', async (_, options) => {
-  const { steps, errors, isStored } = await stopAgent(options)
-  expect([steps, errors, isStored]).toEqual([['abort s1'], [], true])
+  const { steps, stored, errors, isStoredLater } = await stopAgent(options)
+  expect([steps, errors, isStoredLater]).toEqual([['abort s1'], [], true])
+  expect(stored).toMatchObject([{ phase: 'posting' }])
 })
 
 test.each<[string, Parameters<typeof stopAgent>[0]]>([
   ['another run of the bridge needs the session', { others: [run, { ...run, id: 'next' }] }],
   ['the session works on a prompt of a terminal', { reply: async () => working(['msg_7']) }],
   ['the session works on an unprompted run of later', { execution: { ...run, startedBy: 'msg_3', posted: undefined } }],
+  ['the session has run another prompt since', { reply: async () => ({ ...working(['msg_7']), phase: 'settled' }) }],
   ['the config no longer has the server', { server: 'other' }],
 ])('nothing is aborted if %s', async (_, options) => {
-  const { steps, isStored } = await stopAgent(options)
-  expect([steps, isStored]).toEqual([['removed'], false])
+  const { steps } = await stopAgent(options)
+  expect(steps).toEqual(['put', 'remove'])
+})
+
+describe('on a server that makes the ids of prompts', () => {
+  test('the run is known by its text before a chat shows it', async () => {
+    const made = async (text: string) =>
+      (await stopAgent({ execution: unnamed, reply: async () => working(['msg_2'], text) })).steps
+    expect(await made('go\n\nAdded by a plugin.')).toEqual(['abort s1', 'remove'])
+    expect(await made('another')).toEqual(['remove'])
+  })
+
+  test('the run is known by the id under which a chat shows it, and a later one with the same text is another', async () => {
+    const made = async (promptID: string) =>
+      (await stopAgent({ execution: unnamed, shownAs: 'msg_2', reply: async () => working([promptID]) })).steps
+    expect(await made('msg_2')).toEqual(['abort s1', 'put', `closed with ${texts.poisonReason}`, 'remove'])
+    expect(await made('msg_3')).toEqual(['put', `closed with ${texts.poisonReason}`, 'remove'])
+  })
+
+  test('a run that may be another one is not aborted, and its chat is told', async () => {
+    const execution: Execution = { ...unnamed, posted: { sessionID: 's1', after: 'msg_1', at: 1 } }
+    const reply = async () => working(['msg_2'])
+    const { steps, errors } = await stopAgent({ execution, reply })
+    expect(steps).toEqual(['remove', texts.notStopped(texts.maybeOfOther)])
+    expect(errors.map(({ message }) => message)).toEqual([texts.maybeOfOther])
+    const over = async (): Promise<Reply> => ({ ...working(['msg_2']), phase: 'settled' })
+    expect((await stopAgent({ execution, reply: over })).steps).toEqual(['remove'])
+  })
 })
 
 test.each<[string, Partial<Execution>]>([

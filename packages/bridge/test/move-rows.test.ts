@@ -34,7 +34,7 @@ const rows = {
   [`execution/${placeKey(slack)}/abc123`]: execution,
   [`log/${placeKey(slack)}/abc123`]: '[]',
   'newest/home/ses_1': execution,
-  'stopping/home/ses_1': execution,
+  'stopping/tg/1//abc123': execution,
   [`unknown/${placeKey(slack)}/abc123`]: JSON.stringify(prompt),
   [`failed/delivery/${placeKey(slack)}/abc123`]: delivery,
   [`notice/${placeKey(slack)}/abc`]: notice,

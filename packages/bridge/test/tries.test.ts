@@ -5,7 +5,7 @@ import { type Suspicion, toExecution, toFailure, toQueuedPrompt, toSuspicion } f
 import type { Execution } from '../src/state/execution.ts'
 import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
 import { isTried, withNextTry, withoutLastTry } from '../src/state/tried.ts'
-import type { Store } from '../src/store/store.ts'
+import type { Store, Write } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
@@ -271,13 +271,21 @@ function poisonous(key: string): Readonly<Record<string, string>> {
   return { [`suspect/${encodeURIComponent(key)}`]: JSON.stringify({ level: 0, points: 5 }) }
 }
 
-/** What the next process finds of a run that has ended five, and which sessions it aborts. */
-async function startAfterKills(left: Execution, abort = async (): Promise<void> => {}) {
-  const key = 'execution/telegram/1//abc123'
+/** What the next process finds of runs that have ended five, and which sessions it aborts. */
+async function startAfterKills(left: readonly Execution[], abort = async (): Promise<void> => {}) {
+  const rows = left.map((one): Readonly<Record<string, string>> => {
+    const key = `execution/telegram/1//${one.id}`
+    return { [key]: JSON.stringify({ ...one, tries: 3 }), ...poisonous(key) }
+  })
+  return await startWithStops(Object.assign({}, ...rows), abort)
+}
+
+/** Starts a bridge on a state with these rows. Its agent only tells which sessions are aborted. */
+async function startWithStops(rows: Readonly<Record<string, string>>, abort = async (): Promise<void> => {}) {
   const aborted: unknown[] = []
   let store: Store | undefined
-  open = await startHandDriven((run, text) => answer(run, `Done: ${text}`), {
-    storeOf: withRows({ [key]: JSON.stringify({ ...left, tries: 3 }), ...poisonous(key) }, (one) => {
+  const driven = await startHandDriven((run, text) => answer(run, `Done: ${text}`), {
+    storeOf: withRows(rows, (one) => {
       store = one
       return one
     }),
@@ -290,10 +298,9 @@ async function startAfterKills(left: Execution, abort = async (): Promise<void> 
       },
     }),
   })
-  const { passes, said } = open
-  await passes(() => said(1).length > 0)
+  open = driven
   if (!store) throw new Error('There is no store.')
-  return { store, aborted, said: () => said(1) }
+  return { ...driven, store, aborted, said: () => driven.said(1) }
 }
 
 const finished = { status: 'complete', finishedAt: 2 } as const
@@ -306,7 +313,8 @@ test.each([
 ] as const)(
   'a run that is put aside and %s is over and stopped, and its chat is told that',
   async (_, left, text, stops) => {
-    const { store, said, aborted } = await startAfterKills(left)
+    const { store, said, aborted, passes } = await startAfterKills([left])
+    await passes(() => said().length > 0)
     expect(said()).toEqual([text])
     expect(aborted).toEqual(stops)
     await expect
@@ -321,28 +329,71 @@ test.each([
 )
 
 test('a run that was put aside by a process that ended before it stopped the agent is stopped by the next one', async () => {
-  const first = await startAfterKills(execution, async () => await new Promise(() => {}))
+  const first = await startAfterKills([execution], forEver)
+  await first.passes(() => first.aborted.length > 0)
   const left = await first.store.list('stopping/')
   expect(left).toHaveLength(1)
-  await open?.chats.close()
-  const aborted: unknown[] = []
-  let store: Store | undefined
-  open = await startHandDriven((job, text) => answer(job, `Done: ${text}`), {
-    storeOf: withRows({ 'stopping/home/ses_1': left[0]?.value ?? '' }, (one) => {
-      store = one
-      return one
-    }),
-    changed: (client) => ({
-      ...client,
-      reply: async () => undefined,
-      abort: async (target) => void aborted.push(target),
-    }),
-  })
-  const { telegram, passes, said } = open
+  await first.chats.close()
+  const { telegram, passes, said, aborted, store } = await startWithStops({ [stopKey]: left[0]?.value ?? '' })
   telegram.say(1, 'next')
-  await passes(() => said(1).includes('Done: next'))
+  await passes(() => said().includes('Done: next'))
   expect(aborted).toEqual(['ses_1'])
-  expect(await store?.list('stopping/')).toEqual([])
+  expect(await store.list('stopping/')).toEqual([])
+})
+
+test('two runs of one session that are put aside don’t keep each other’s agent at work', async () => {
+  const { passes, said, aborted, store } = await startAfterKills([execution, { ...execution, id: 'abc124' }])
+  await passes(() => said().length > 1)
+  expect(aborted).toEqual(['ses_1', 'ses_1'])
+  await expect.poll(async () => await store.list('stopping/')).toEqual([])
+})
+
+const stopKey = 'stopping/telegram/1//abc123'
+
+test('a stop is counted before it is made', async () => {
+  const { passes, aborted, store } = await startWithStops({ [stopKey]: JSON.stringify(execution) }, forEver)
+  await passes(() => aborted.length > 0, 0)
+  const [known] = await store.list('suspect/')
+  expect(known?.key).toContain(encodeURIComponent(stopKey))
+  expect(toSuspicion(known?.value ?? '')).toMatchObject({ level: 0, points: 0, stage: 'begun' })
+})
+
+test('a stop that ended each process which made it is not made any more, and the chat goes on', async () => {
+  const rows = { [stopKey]: JSON.stringify(execution), ...poisonous(stopKey) }
+  const { telegram, passes, said, aborted, store } = await startWithStops(rows)
+  telegram.say(1, 'next')
+  await passes(() => said().includes('Done: next'))
+  expect(said()).toEqual([texts.notStopped(texts.stopEndsBridge), 'Done: next'])
+  expect([aborted, await store.list('stopping/')]).toEqual([[], []])
+})
+
+test('a stop of an earlier process closes the messages of its run', async () => {
+  const driven = await startHandDriven((run) => run.write({ type: 'text', delta: 'Working on it.' }), {
+    changed: (client) => ({ ...client, reply: async () => undefined, abort: async () => {} }),
+  })
+  open = driven
+  const { telegram, chats, clock, passes, said, stop } = driven
+  telegram.say(1, 'go')
+  await passes(() => said(1).includes('Working on it.'))
+  await stop()
+  let store: Store | undefined
+  await chats.start({
+    clock,
+    storeOf: (given) => {
+      store = given
+      const isAside = given.list('execution/').then(async (rows) => {
+        const stops = rows.map(({ key, value }): Write[] => [
+          { type: 'put', key: key.replace('execution/', 'stopping/'), value },
+          { type: 'remove', key },
+        ])
+        await given.commit(stops.flat())
+      })
+      return { ...given, beat: async (request) => await isAside.then(() => given.beat(request)) }
+    },
+  })
+  await passes(() => said(1).length > 1)
+  expect(said(1)).toEqual(['Working on it.', `⚠️ Failed: ${texts.poisonReason}`])
+  await expect.poll(async () => await store?.list('stopping/')).toEqual([])
 })
 
 test('a bridge that stops gracefully five times puts nothing aside, and does not store tries of what it handles at once', async () => {

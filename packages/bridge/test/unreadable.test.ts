@@ -27,7 +27,7 @@ const keys: Readonly<Record<string, string>> = {
   'unknown/': 'unknown/telegram/1//abcdef',
   'notice/': 'notice/telegram/1//abcdef',
   'suspect/': 'suspect/execution%2Ftelegram%2F1%2F%2Fabcdef',
-  'stopping/': 'stopping/home/ses_0',
+  'stopping/': 'stopping/tg/1//abc123',
   'ask/': 'ask/per_0',
   'seen/': 'seen/telegram/1/70000',
   'ledger/': 'ledger/telegram/1/ses_0/msg_0',

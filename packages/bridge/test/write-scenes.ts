@@ -600,7 +600,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
         row({ ...execution, id: 'alone1', posted: undefined, phase: 'planned', tries: 2 }),
       )
       // The run was put aside, and its agent was not stopped yet.
-      values.set(inChat(1, 'stopping/home/ses_9'), row({ ...execution, id: 'aside9', sessionID: 'ses_9' }))
+      values.set(inChat(1, 'stopping/telegram/1//aside9'), row({ ...execution, id: 'aside9', sessionID: 'ses_9' }))
     },
     play: async ({ passes, said, isSaid, memory }) => {
       const isAside = () =>

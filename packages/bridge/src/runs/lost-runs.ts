@@ -2,6 +2,7 @@ import { type Ask, emptyReply, type PostedPrompt, type Reply, reduce } from '@re
 import type { Delivery } from '@reply/sink'
 import { ledgerKeyOf } from '@reply/sink/internal'
 import { BridgeError } from '../error.ts'
+import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
@@ -58,10 +59,10 @@ export async function closeShown(
  * that can be its own. Undefined if the place shows no message of it, for a run that steers another, and before the prompt was
  * posted.
  */
-async function promptShownIn(
+export async function promptShownIn(
   state: BridgeServices['state'],
   { posted, sessionID, isSteer, startedBy }: Execution,
-  { channel, chat }: ChatSink,
+  { channel, chat }: ChatPlace,
 ): Promise<string | undefined> {
   // Before it is posted it has no messages: those of its session belong to earlier runs.
   if ((!posted && startedBy === undefined) || sessionID === undefined || isSteer) return undefined

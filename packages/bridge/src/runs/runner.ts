@@ -1,4 +1,4 @@
-import type { Ask, Reply, ReplyObserver } from '@reply/core'
+import type { Reply, ReplyObserver } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { createRecent, withResolvers } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
@@ -17,7 +17,7 @@ import { waitAtMost } from '../timers.ts'
 import type { ActiveRun } from './active-runs.ts'
 import { createAgentStops } from './agent-stops.ts'
 import { createEndedRuns } from './ended-runs.ts'
-import { closeShown, endUnfollowed } from './lost-runs.ts'
+import { endUnfollowed } from './lost-runs.ts'
 import { beginRun, type PlannedRun } from './run.ts'
 import type { BridgeServices } from './services.ts'
 import { type MirrorPosts, postToMirrors, sinksFor } from './show-run.ts'
@@ -424,9 +424,10 @@ export function createRunner(services: BridgeServices): Runner {
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToCurrentKeys(state, registry, enqueue)
     for (const prompt of waiting) earlier.add(rowName({ key: queueNameOf(prompt), id: queueIDOf(prompt) }))
-    const stops = await agentStops.stored()
+    // First: those that `countTries` stores are made by this process already.
+    const left = await agentStops.stored()
     const listed = await countTries(await registry.all())
-    for (const execution of stops) addRestoring(execution, agentStops.stop(execution, listed))
+    for (const stop of left) addRestoring(stop, agentStops.makeAgain(stop, listed))
     const newestRuns = await registry.newestOfSessions()
     for (const { execution, ageMs } of newestRuns) agesMs.set(keyOf(execution), ageMs)
     const all = withNewestLast(listed, newestRuns)
@@ -514,15 +515,23 @@ export function createRunner(services: BridgeServices): Runner {
 
   /**
    * Returns the executions with one more try for each that is unfinished, and stores that in one commit, except for those that
-   * are held: their turn comes later. Those that must not be tried again are put aside, and are over then.
+   * are held: their turn comes later. Those that must not be tried again are put aside, and are over then. Stops their agents at
+   * once: no process would answer what they ask.
    */
   async function countTries(executions: readonly Execution[]): Promise<readonly Execution[]> {
+    const stops: { readonly stop: Execution; readonly told: Promise<void> }[] = []
     const counted = await Promise.all(
       executions.map(async (execution) => {
         if (isOver(execution)) return execution
-        return tries.next(keyOf(execution), execution) ?? (await putAside(execution, executions))
+        const next = tries.next(keyOf(execution), execution)
+        if (next) return next
+        const { over, stop, told } = await putAside(execution)
+        if (stop) stops.push({ stop, told })
+        return over
       }),
     )
+    // Only now it is known which of the others go on. The next prompt of a chat must not be stopped with them.
+    for (const { stop, told } of stops) addRestoring(stop, agentStops.make(stop, counted, told))
     const begun = counted.filter((execution) => !isOver(execution) && !tries.isHeld(keyOf(execution)))
     await tries.begin(begun.map(registry.writeExecution))
     for (const execution of begun) triedRuns.add(execution)
@@ -530,42 +539,34 @@ export function createRunner(services: BridgeServices): Runner {
   }
 
   /**
-   * Puts an execution aside that ended the process each time it was handled, and tells its chat what is known about it. Stops its
-   * agent at once: no process would answer what it asks. Then closes its messages, so that they don't show it as working.
-   * Resolves with the execution, which is over.
+   * Puts an execution aside that ended the process each time it was handled, and tells its chat what is known about it. Resolves
+   * with the execution, which is over, and what is left to do for it, if anything.
    */
-  async function putAside(execution: Execution, all: readonly Execution[]): Promise<Execution> {
+  async function putAside(
+    execution: Execution,
+  ): Promise<{ readonly over: Execution; readonly stop: Execution | undefined; readonly told: Promise<void> }> {
     const { notices } = services
-    const { prompt, server, phase, startedBy, finishedAt = clock.now() } = execution
+    const { phase, startedBy, finishedAt = clock.now() } = execution
     // A planned prompt was surely not posted. Any other may have run.
     const isAnswered = phase === 'delivering' && execution.finishedAt !== undefined
-    const isAtWork = phase !== 'planned' && !isAnswered
     const text = phase === 'planned' ? texts.poisonMessage : isAnswered ? texts.poisonAnswer : texts.poisonRun
     const reason = texts.poisonReason
     const over: Execution = { ...execution, phase: 'undelivered', status: 'error', reason, finishedAt }
     const done: Execution = { ...over, phase: 'done' }
-    const close = async (): Promise<void> => {
-      if (channels.has(prompt.channel) && !isStopped)
-        await closeShown(services, over, sinksFor(services, over, { server }), await asked.promise)
-    }
-    const asked = withResolvers<readonly Ask[]>()
+    const told = withResolvers<void>()
     const row = { key: keyOf(execution), value: JSON.stringify(execution), tries: execution.tries ?? 1 }
     const notified = await notices.writesAtEnd(execution, over, undefined)
+    const stop = await agentStops.planFor(execution, phase !== 'planned' && !isAnswered)
     await tries.putAside(row.key, [row], {
       execution,
       text,
-      removal: [registry.writeExecution(over), ...(isAtWork ? agentStops.write(execution) : []), ...notified],
+      removal: [registry.writeExecution(over), ...(stop ? [agentStops.write(stop)] : []), ...notified],
       done: [registry.writeExecution(done), ...(await registry.writesAtEnd(done))],
-      // Last, because that may end the process, too.
-      onTold: () => void close().catch(onError),
+      onTold: told.resolve,
     })
     if (notified.length > 0) void notices.send()
     if (startedBy !== undefined) unprompted.ignoreRun(execution)
-    // The next prompt of the chat must not be stopped with it.
-    const stopping = isAtWork ? agentStops.stop(execution, all) : Promise.resolve([])
-    void stopping.then(asked.resolve)
-    addRestoring(execution, stopping)
-    return over
+    return { over, stop, told: told.promise }
   }
 
   /** Restores a held run once it is its turn. Resolves when it is found or ended, at most `restoreMs` after its turn. */

@@ -1,11 +1,13 @@
 import { type Client, connect, systemClock } from '@reply/core'
+import { postgresStore } from '@reply/postgres'
 import { bridgeChannel } from '@reply/telegram/bridge'
 import { callTool, launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
+import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/internal'
 import { type FakeTelegram, startTelegram, type TelegramMessage } from '@reply/testing/telegram'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Bridge, createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
-import { shardLeasePrefix } from '../src/state/shard-of.ts'
+import type { Store } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
 
 /** Private chats in different shards, so that both members have some. */
@@ -17,9 +19,10 @@ let server: OpencodeServer
 let telegram: FakeTelegram
 /** The program at the desk. */
 let desk: Client
-const memory = createStoreMemory()
 const errors: Error[] = []
 const bridges: Bridge[] = []
+/** How many shards each bridge owns. */
+const owned = new Map<Bridge, number>()
 
 beforeAll(async () => {
   model = await startModel({
@@ -37,41 +40,41 @@ beforeAll(async () => {
     model,
     config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
   })
-  telegram = await startTelegram({ token, chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const) })
   desk = connect({ url: server.url, directory: server.directory })
   await desk.ready
 })
 afterAll(async () => {
-  await Promise.all(bridges.map((bridge) => bridge.stop()))
   await desk.close()
-  await telegram.close()
   await server.stop()
   await model.close()
 })
 
-async function startMember(): Promise<Bridge> {
+beforeEach(async () => {
+  errors.length = 0
+  telegram = await startTelegram({ token, chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const) })
+})
+afterEach(async () => {
+  await Promise.all(bridges.splice(0).map(async (bridge) => await bridge.stop()))
+  owned.clear()
+  await telegram.close()
+})
+
+async function startMember(store: Store): Promise<Bridge> {
   const bridge = createBridge({
     config: parseConfig({
       servers: { home: { url: server.url, directory: server.directory } },
       channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
       people: { ann: { ids: chats.map((id) => `tg:${id}`), may: ['prompt', 'approve'] } },
     }),
-    store: createMemoryStore({ memory, clock: systemClock }),
+    store,
     secret: () => token,
     load: async () => bridgeChannel,
     onError: (error) => errors.push(error),
+    observers: [(event) => void (event.type === 'beat' && owned.set(bridge, event.shards))],
   })
   bridges.push(bridge)
   await bridge.start()
   return bridge
-}
-
-/** How many members have shards. */
-const owners = (): number => {
-  const leases = memory.members.leases.filter(
-    ({ name, expiresAt }) => name.startsWith(shardLeasePrefix) && expiresAt > systemClock.now(),
-  )
-  return new Set(leases.map(({ holder }) => holder)).size
 }
 
 function seen<T>(chat: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T> {
@@ -90,10 +93,11 @@ function seen<T>(chat: number, find: (screen: readonly TelegramMessage[]) => T |
 const requests = (chat: number): readonly TelegramMessage[] =>
   telegram.screen(chat).filter(({ text }) => text.includes('Allow this?'))
 
-test('one of two members shows a request of the desk, and after it has left, the other one takes the answer', async () => {
-  const first = await startMember()
-  await startMember()
-  await expect.poll(owners).toBe(2)
+/** Has both members share the state of a new store. `connect` is called for each. */
+async function follow(connect: () => Promise<Store>): Promise<void> {
+  const first = await startMember(await connect())
+  await startMember(await connect())
+  await expect.poll(() => [...owned.values()].filter((count) => count > 0).length).toBe(2)
   const sessions = await Promise.all(
     chats.map(async (chat) => {
       telegram.say(chat, 'Hi [scenario:hello]')
@@ -121,4 +125,18 @@ test('one of two members shows a request of the desk, and after it has left, the
   for (const chat of chats)
     expect(requests(chat).map(({ text }) => text)).toEqual([expect.stringContaining(`touch desk${chat}`)])
   expect(errors).toEqual([])
+}
+
+const title = 'one of two members shows a request of the desk, and after it has left, the other one takes the answer'
+
+test(title, async () => {
+  const memory = createStoreMemory()
+  await follow(async () => createMemoryStore({ memory, clock: systemClock }))
+})
+
+describe.skipIf(!hasPostgres())(`on PostgreSQL (${needsPostgres})`, () => {
+  test(title, async () => {
+    const url = await (await sharedPostgres()).createDatabase()
+    await follow(async () => await postgresStore({ url }))
+  })
 })

@@ -79,6 +79,7 @@ test('a run that ends while its author is away rings once, with outcome, time an
   expect(phone.rang).toEqual([
     {
       id: expect.stringMatching(/^[\w-]{1,64}$/),
+      link: 'https://t.me/fake_bot',
       kind: 'final',
       title: 'Done',
       text: expect.stringMatching(/^1m 3\ds · \w+$/),
@@ -153,7 +154,7 @@ test('a request that waits rings once, without its text and without an action', 
   expect(phone.calls).toBe(0)
   await stage.passes(() => phone.calls > 0)
   expect(phone.rang[0]).toMatchObject({ kind: 'ask', title: 'A request waits for you' })
-  expect(Object.keys(phone.rang[0] ?? {}).toSorted()).toEqual(['id', 'kind', 'text', 'title'])
+  expect(Object.keys(phone.rang[0] ?? {}).toSorted()).toEqual(['id', 'kind', 'link', 'text', 'title'])
   expect(JSON.stringify(phone.rang)).not.toMatch(/rm a/)
   await wait(100_000)
   expect(phone.calls).toBe(1)
@@ -439,9 +440,9 @@ test('a run whose server leaves the config rings once, as failed', async () => {
 })
 
 test.each([
-  ['a group', -1_001_000_001_234, 'https://t.me/c/1000001234/'],
-  ['a private chat, which Telegram has no link to', 1, undefined],
-])('the notice of a run in %s links to its message', async (_, chat, begin) => {
+  ['a group links to its message', -1_001_000_001_234, (id: number) => `https://t.me/c/1000001234/${id}`],
+  ['a private chat links to the chat', 1, () => 'https://t.me/fake_bot'],
+])('the notice of a run in %s', async (_, chat, linkTo) => {
   const phone = createPhone()
   const stage = await opened(phone)
   stage.telegram.say(chat, chat < 0 ? '@fake_bot hold' : 'hold', { from: { id: 1, name: 'Ann' } })
@@ -451,7 +452,7 @@ test.each([
   if (run) answer(run, 'Done.')
   await stage.passes(() => phone.rang.length > 0)
   const asked = stage.telegram.screen(chat).find(({ from }) => from !== 'bot')?.messageId
-  expect(phone.rang[0]?.link).toBe(begin && `${begin}${asked}`)
+  expect(phone.rang[0]?.link).toBe(linkTo(asked ?? 0))
 })
 
 test('a bridge does not start if notices are to go to a channel with chats', async () => {

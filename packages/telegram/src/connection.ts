@@ -56,11 +56,14 @@ export function telegramConnection(
       return { port: createTelegramPort({ api, chatId: id, threadId, clock, onMoved }), render: renderFor(api) }
     },
   })
+  /** The bot's own name. Undefined until it is known. */
+  let username: string | undefined
   const listening = createListening({
     check: async () => {
-      await fetchBot(api, clock).catch((error: unknown) => {
+      const bot = await fetchBot(api, clock).catch((error: unknown) => {
         if (error instanceof TelegramError) throw error
       })
+      username = bot?.username ?? username
     },
     begin: channel.start,
     end: channel.stop,
@@ -74,7 +77,7 @@ export function telegramConnection(
     listens: updates === 'polling' ? 'one' : 'anywhere',
     posts: 'anywhere',
     sinkFor: (at, options) => channel.sinkFor(at, { ...sinkOptionsOf(fields, host, options), onMoved }),
-    linkTo: linkToMessage,
+    linkTo: (chat, message) => linkTo(chat, message, username),
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
       if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
@@ -135,11 +138,13 @@ export function apiRootOf(apiRoot: string = publicRoot): string {
 }
 
 /**
- * Returns the link that opens a message of a supergroup for its members. Undefined for other chats, which have none. Its number is
- * that of MTProto, without the bot API's mark: https://core.telegram.org/api/links#message-links and
- * https://core.telegram.org/api/bots/ids
+ * Returns the link that opens a message of a supergroup for its members, or a private chat with the bot. Undefined for other
+ * chats, which have none, and as long as the bot's name isn't known. A supergroup's number is that of MTProto, without the bot
+ * API's mark: https://core.telegram.org/api/links#message-links and https://core.telegram.org/api/bots/ids
  */
-function linkToMessage({ id, thread }: Chat, message: MessageRef): string | undefined {
+function linkTo({ id, thread, kind }: Chat, message: MessageRef, username: string | undefined): string | undefined {
+  // Messages of a private chat have no links. https://core.telegram.org/api/links#public-username-links
+  if (kind === 'private') return username && `https://t.me/${username}`
   const [, number] = /^-100(\d+)$/.exec(id) ?? []
   if (number === undefined) return undefined
   return `https://t.me/c/${[number, ...(thread === undefined ? [] : [thread]), message.id].join('/')}`

@@ -140,3 +140,28 @@ test('a webhook needs its secret, and only then are there requests', async () =>
   const polled = bridgeChannel.schema.parse({ type: 'telegram', token: { env: 'TOKEN' } })
   expect(await bridgeChannel.create(polled, host)).not.toHaveProperty('webhook')
 })
+
+test('a link opens a message of a supergroup or a topic, or the private chat with the bot', async () => {
+  const telegram = await startTelegram({ token })
+  const host = {
+    name: 'tg',
+    secret: () => token,
+    store: memoryStore(),
+    clock: systemClock,
+    onInbound: () => {},
+    onError: () => {},
+  }
+  const connection = telegramConnection({ api: new Api(token, { apiRoot: telegram.url }), updates: 'polling' }, host)
+  const message = { id: '12' }
+  const links = () => [
+    connection.linkTo?.({ id: '7', kind: 'private' }, message),
+    connection.linkTo?.({ id: '-1001234', kind: 'shared' }, message),
+    connection.linkTo?.({ id: '-1001234', kind: 'shared', thread: '5' }, message),
+    connection.linkTo?.({ id: '-7', kind: 'shared' }, message),
+  ]
+  const shared = ['https://t.me/c/1234/12', 'https://t.me/c/1234/5/12', undefined]
+  expect(links()).toEqual([undefined, ...shared])
+  await connection.check()
+  expect(links()).toEqual(['https://t.me/fake_bot', ...shared])
+  await telegram.close()
+})

@@ -11,11 +11,24 @@ const chat: Chat = {
   shown: () => [],
   observe: () => {},
   isPress: ({ body }, messageId) => body === `press ${messageId}`,
+  isMessage: () => false,
 }
 
 function given(token: string, kind: TaskKind = 'answer', more: Partial<Given> = {}): Given {
   return {
-    ...{ token, chat, kind, at: 0, choice: 'Allow once', presses: [], stops: [], overAt: 1, told: undefined },
+    ...{
+      token,
+      chat,
+      kind,
+      at: 0,
+      choice: 'Allow once',
+      isTyped: false,
+      presses: [],
+      typedAt: [],
+      stops: [],
+      overAt: 1,
+      told: undefined,
+    },
     ...more,
   }
 }

@@ -1,6 +1,7 @@
 import { hasPostgres, needsPostgres } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
-import { isMissed, type PartName, playPart } from '../scripts/scale/parts.ts'
+import { isMissed } from '../scripts/scale/figure.ts'
+import { type PartName, playPart } from '../scripts/scale/parts.ts'
 
 /** A small variant of `npm run test:scale`: it proves nothing at full load, and keeps that script working. */
 describe.skipIf(!hasPostgres())(`two bridges behind a load balancer (${needsPostgres})`, { concurrent: true }, () => {

@@ -28,7 +28,9 @@ export interface Chat {
   /** Calls the observer after each change of the screen. */
   observe(observer: () => void): void
   /** Whether the platform sent a press on that message with this request. */
-  isPress(delivery: Delivery, messageId: string): boolean
+  isPress(delivery: Pick<Delivery, 'body'>, messageId: string): boolean
+  /** Whether the platform sent such a message of the person with this request. */
+  isMessage(delivery: Pick<Delivery, 'body'>, text: string): boolean
 }
 
 /** The part of all chats that is on Slack: its limit for posts of an app is 200 a minute, an eighth of Telegram's. */
@@ -63,6 +65,8 @@ function telegramChat(telegram: FakeTelegram, chat: number): PlatformChat {
         return [{ id: String(messageId), text, labels: buttons.flat().map((button) => button.text) }]
       }),
     isPress: ({ body }, messageId) => body.includes('"callback_query"') && body.includes(`"message_id":${messageId},`),
+    isMessage: ({ body }, text) =>
+      body.includes('"message":') && body.includes(`"chat":{"id":${chat},`) && body.includes(`"text":"${text}"`),
   }
 }
 
@@ -89,5 +93,6 @@ function slackChat(slack: FakeSlack, index: number): PlatformChat {
         return [{ id: ts, text, labels: controls.flat().map((control) => control.label) }]
       }),
     isPress: ({ body }, messageId) => body.startsWith('payload=') && body.includes(messageId),
+    isMessage: ({ body }, text) => body.includes(`"channel":"${channel}"`) && body.includes(`"text":"${text}"`),
   }
 }

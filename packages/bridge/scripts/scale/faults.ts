@@ -18,10 +18,14 @@ const suspendMs = [4500, 9000] as const
 /** How long PostgreSQL is away, in ms: shorter and longer than a lease. */
 const awayMs = [1000, 6000] as const
 
-/** Plays the faults one after the other, in random order at random times. Resolves when the last one is over. */
+/**
+ * Plays the faults one after the other, in random order at random times. Calls `onStruck` after each kill and stop, and when
+ * PostgreSQL runs again. Resolves when the last one is over.
+ */
 export async function playFaults(
   { members, postgres, random }: Stage,
   { kills, stops, crashes }: FaultCounts,
+  onStruck: () => void,
 ): Promise<void> {
   const plan = shuffled([
     ...new Array<'kill'>(kills).fill('kill'),
@@ -47,6 +51,7 @@ export async function playFaults(
       default:
         fault satisfies never
     }
+    onStruck()
   }
   while (members.some((member) => member.isSuspended())) await pause(100)
 

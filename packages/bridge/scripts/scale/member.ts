@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { createWriteStream, existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Upstream } from './balancer.ts'
 
 /** A bridge as a process of its own, which is started again whenever it ends. */
@@ -10,6 +9,8 @@ export interface Member extends Upstream {
   starts(): number
   /** The CPU time of its present process, in ms. 0 on systems other than Linux. */
   cpuMs(): number
+  /** How many shards it owns and can work for, as its log tells. 0 while it is stopped, and after it was killed. */
+  owned(): number
   /** What its `/readyz` says: `ready`, `standby`, … Undefined without an answer. */
   state(): Promise<string | undefined>
   /** Kills it. */
@@ -18,13 +19,11 @@ export interface Member extends Upstream {
   suspend(ms: number): void
   /** Whether it is stopped now. */
   isSuspended(): boolean
-  /** Asks it to end, and resolves when it has. It is started again at once. */
-  restart(): Promise<void>
+  /** Asks it to end, and resolves when it has. It is started again at once, with this `reply` command. */
+  restart(command: string): Promise<void>
   /** Asks it to end for good. */
   end(): Promise<void>
 }
-
-const command = fileURLToPath(new URL('../../../console/bin/reply.mjs', import.meta.url))
 
 /** How long the supervisor waits before it starts a member again, in ms: systemd's own default is 100. */
 const restartMs = 100
@@ -32,13 +31,19 @@ const restartMs = 100
 /** Starts a member, and again after each end. `log` is the file that gets its log, in JSON lines. */
 export function startMember(options: {
   readonly name: string
+  /** The path of its `reply` command. */
+  readonly command: string
   readonly config: string
   readonly log: string
   readonly env: Readonly<Record<string, string>>
 }): Member {
   const { name, config, log, env } = options
   const file = createWriteStream(log, { flags: 'a' })
+  let { command } = options
   let child: ChildProcess
+  /** The process that was stopped or killed last. */
+  let struck: ChildProcess | undefined
+  let owned = 0
   let url: string | undefined
   let starts = 0
   let isEnding = false
@@ -50,32 +55,49 @@ export function startMember(options: {
     starts: () => starts,
     cpuMs: () => cpuMsOf(child.pid),
     state,
-    kill: () => void child.kill('SIGKILL'),
+    owned: () => (struck === child ? 0 : owned),
+    kill: () => {
+      struck = child
+      child.kill('SIGKILL')
+    },
     suspend,
     isSuspended: () => waking !== undefined,
-    restart: async () => await terminate(child),
+    restart: async (next) => {
+      command = next
+      await terminate(child)
+    },
     end,
   }
 
   function start(): void {
     starts += 1
     write(`started for the ${starts}. time`)
-    child = spawn(process.execPath, [command, 'bridge', '--config', config, '--listen', '127.0.0.1:0', '--log'], {
+    owned = 0
+    const own = spawn(process.execPath, [command, 'bridge', '--config', config, '--listen', '127.0.0.1:0', '--log'], {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    for (const output of [child.stdout, child.stderr]) {
-      output?.on('data', (chunk: Buffer) => {
+    child = own
+    for (const output of [own.stdout, own.stderr]) {
+      let line = ''
+      output.on('data', (chunk: Buffer) => {
         const text = String(chunk)
         file.write(text)
-        url = /Serving (http:\S+?)\/healthz/.exec(text)?.[1] ?? url
+        const lines = (line + text).split('\n')
+        line = lines.pop() ?? ''
+        if (child === own) for (const one of lines) readLine(one)
       })
     }
-    child.once('exit', (code, signal) => {
+    own.once('exit', (code, signal) => {
       url = undefined
       write(`ended with ${code ?? signal}`)
       if (!isEnding) setTimeout(() => !isEnding && start(), restartMs)
     })
+  }
+
+  function readLine(line: string): void {
+    url = /Serving (http:\S+?)\/healthz/.exec(line)?.[1] ?? url
+    owned = Number(/"type":"shards","owned":(\d+)/.exec(line)?.[1] ?? owned)
   }
 
   function write(what: string): void {
@@ -95,10 +117,12 @@ export function startMember(options: {
   function suspend(ms: number): void {
     const stopped = child
     write(`stopped for ${Math.round(ms)} ms`)
+    struck = stopped
     stopped.kill('SIGSTOP')
     clearTimeout(waking)
     waking = setTimeout(() => {
       waking = undefined
+      if (stopped.signalCode === null && struck === stopped) struck = undefined
       write('continues')
       stopped.kill('SIGCONT')
     }, ms)
@@ -114,15 +138,30 @@ export function startMember(options: {
 }
 
 /**
- * Returns the CPU time of a process. Linux counts it in hundredths of a second.
- * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ * Returns the CPU time of a process, in ms. Linux counts it in hundredths of a second. With `isWithEnded`, also that of its
+ * children that have ended. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
-function cpuMsOf(pid: number | undefined): number {
-  const file = `/proc/${pid}/stat`
-  if (!existsSync(file)) return 0
-  const [, fields = ''] = readFileSync(file, 'utf8').split(') ')
-  const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
-  return 10 * (user + system)
+function cpuMsOf(pid: number | undefined, isWithEnded = false): number {
+  const times = statOf(pid).slice(11, isWithEnded ? 15 : 13)
+  return 10 * times.reduce((sum, one) => sum + Number(one), 0)
+}
+
+/** Returns the CPU time of a process and all its children, also of those that have ended, in ms. 0 on systems other than Linux. */
+export function cpuMsBelow(pid: number): number {
+  if (!existsSync('/proc/self/stat')) return 0
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && statOf(name)[1] === String(pid))
+  return children.reduce((sum, child) => sum + cpuMsOf(Number(child)), cpuMsOf(pid, true))
+}
+
+/** Returns the fields of /proc/[pid]/stat from the process's state on. Empty if there is no such process. */
+function statOf(pid: number | string | undefined): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+  } catch {
+    return []
+  }
 }
 
 async function terminate(child: ChildProcess): Promise<void> {

@@ -1,28 +1,31 @@
+import { readFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { actionFigures } from './actions.ts'
 import { type FaultCounts, playFaults } from './faults.ts'
+import { type Figure, isMissed, percentile } from './figure.ts'
 import { type Judged, judge } from './judge.ts'
+import { cpuMsBelow } from './member.ts'
 import { createPeople, type Given, type Mix, type People } from './people.ts'
 import { type Stage, type StageSize, startStage, untilReady } from './stage.ts'
+import { createTakeovers } from './takeovers.ts'
+import { ownCommand } from './version.ts'
 
 /** What to play. */
-export interface PlayOptions extends StageSize, FaultCounts {
+export interface PlayOptions extends Omit<StageSize, 'commands'>, FaultCounts {
+  readonly members: number
   /** Messages in a second, in the part without faults. The other parts have a quarter. */
   readonly rate: number
+  /**
+   * The `reply` command of another version. Half of the members run it. In the part `deploy`, all do, and each is replaced by this
+   * version when it is restarted. Default: all members run this version.
+   */
+  readonly otherCommand?: string | undefined
   /** Ends the part: it rejects, and the logs are kept. */
   readonly signal?: AbortSignal
   /** Told what happens, in one line. */
   readonly onProgress?: (line: string) => void
-}
-
-/** One number that a part found. */
-export interface Figure {
-  readonly name: string
-  readonly value: number
-  /** The most that is acceptable. Absent if there is no goal. */
-  readonly most?: number
-  /** Whether a slow machine alone can miss the goal. */
-  readonly isSpeed?: true
 }
 
 /** What a part found. */
@@ -31,6 +34,8 @@ export interface PartResult {
   readonly figures: readonly Figure[]
   /** What is wrong, in words, beside missed goals. */
   readonly wrong: readonly string[]
+  /** The version of PostgreSQL, for example `17`. */
+  readonly postgres: string
   /** Where the logs are, if something is wrong. */
   readonly logs: string | undefined
 }
@@ -47,6 +52,8 @@ export const partNames: readonly PartName[] = ['calm', 'deploy', 'faults']
 
 /** The parts of a second's messages that the parts with restarts have, so that two cores can keep up. */
 const restartingShare = 0.25
+/** The part of the messages that is added in the part without faults to answer and to stop. Each takes three to four calls. */
+const actingShare = 0.2
 /** How often it is told what goes on, in ms. */
 const progressMs = 15_000
 /** Before latencies count, in messages. They compile the code. */
@@ -55,17 +62,24 @@ const warmUps = 20
 const liveAnswers = 4
 /** How long they could be written, in ms. They are stopped at the end of the part. */
 const maxLiveMs = 600_000
-/** Before the first and after the last restart of a rolling restart, in ms. */
+/** The longest that chats may be without an owner after a kill or a stop, in ms. */
+const mostTakeoverMs = 8000
+/** Before the first and after the last restart of a rolling restart, and until the last action is seen, in ms. */
 const steadyMs = 3000
 
+/** What docs/scale.md reckons with. */
+export const bridgeCpu = 'CPU of all bridges for a message, ms'
+export const postgresCpu = 'CPU of PostgreSQL for a message, ms'
+
 /** 20 in a second are 18 posts on Telegram, which allows a bot 30. */
-const posts: Mix = { answerMs: [0, 0], ask: 0, hold: 0, real: 0, burst: 0 }
+const posts: Mix = { answerMs: [0, 0], ask: 0, typed: 0, hold: 0, real: 0, burst: 0 }
+const actions: Mix = { ...posts, ask: 2 / 3, typed: 0.5, hold: 1 / 3 }
 const answers: Mix = { ...posts, answerMs: [0, 3000] }
-const everything: Mix = { ...answers, ask: 0.15, hold: 0.1, real: 0.02, burst: 0.3 }
+const everything: Mix = { ...answers, ask: 0.15, typed: 0.3, hold: 0.1, real: 0.02, burst: 0.3 }
 
 /** Plays one part on a stage of its own. Rejects if the stage can't be started. */
 export async function playPart(part: PartName, options: PlayOptions): Promise<PartResult> {
-  const stage = await startStage(options)
+  const stage = await startStage({ ...options, commands: commandsOf(part, options) })
   const people = createPeople(stage)
   const reporting = setInterval(() => {
     const open = people.openTasks()
@@ -87,13 +101,21 @@ export async function playPart(part: PartName, options: PlayOptions): Promise<Pa
       { name: 'load of the machine', value: load },
     ]
     isKept = judged.wrong.length > 0 || figures.some(isMissed)
-    return { part, figures, wrong: judged.wrong, logs: isKept ? stage.folder : undefined }
+    const postgres = readFileSync(join(stage.postgres.root, 'data/PG_VERSION'), 'utf8').trim()
+    return { part, figures, wrong: judged.wrong, postgres, logs: isKept ? stage.folder : undefined }
   } finally {
     people.stop()
     clearInterval(reporting)
     if (isKept) stage.writeLogs()
     await stage.close(isKept)
   }
+}
+
+/** Returns what each member runs in the beginning. */
+function commandsOf(part: PartName, { members, otherCommand = ownCommand }: PlayOptions): readonly string[] {
+  return Array.from({ length: members }, (_, index) =>
+    part === 'deploy' || index % 2 === 1 ? otherCommand : ownCommand,
+  )
 }
 
 /** Rejects with the place of the logs when the signal aborts. */
@@ -105,31 +127,40 @@ async function untilAborted(signal: AbortSignal | undefined, { folder }: Stage):
   })
 }
 
-/** Whether the goal of a figure is missed. */
-export function isMissed({ value, most }: Figure): boolean {
-  return most !== undefined && !(value <= most)
-}
-
-/** People write at the full rate, as many messages as there are chats. */
-async function playCalm(
-  { server, members }: Stage,
-  people: People,
-  { rate, chats }: PlayOptions,
-): Promise<readonly Figure[]> {
-  const cpuOf = (): number => members.reduce((sum, member) => sum + member.cpuMs(), 0)
-  const cpuBeforeMs = cpuOf()
+/** People write at the full rate, as many messages as there are chats. Then a few answer and stop what agents do. */
+async function playCalm(stage: Stage, people: People, { rate, chats }: PlayOptions): Promise<readonly Figure[]> {
+  const { server, telegram, balancer } = stage
+  const before = cpuOf(stage)
   const until = Date.now() + (1000 * (chats + warmUps)) / rate
   await give(people, rate, posts, () => Date.now() > until)
   await people.settled()
-  const cpuMs = cpuOf() - cpuBeforeMs
-  const waits = waitsOf(server, people.given.slice(warmUps)).toSorted((one, other) => one - other)
+  const after = cpuOf(stage)
+  const written = people.given.slice()
+  const measured = written.slice(warmUps)
+  const waits = waitsOf(server, measured)
+  const [calls, deliveries] = [telegram.calls.length, balancer.deliveries.length]
+  await give(people, rate * actingShare, actions, () => people.given.length >= written.length + chats * actingShare)
+  await people.settled()
+  // A run ends before its chat says that it was stopped.
+  await pause(steadyMs)
+  const seen = { calls: telegram.calls.slice(calls), deliveries: balancer.deliveries.slice(deliveries) }
   return [
     { name: 'message to prompt: p50, ms', value: percentile(waits, 0.5) },
     { name: 'message to prompt: p99, ms', value: percentile(waits, 0.99), most: 250, isSpeed: true },
     { name: 'message to prompt: worst, ms', value: percentile(waits, 1) },
-    ...answerFigures(people.given.slice(warmUps)),
-    { name: 'CPU of the members for each task, ms', value: cpuMs / people.given.length },
+    ...answerFigures(measured),
+    ...actionFigures(people.actions, seen),
+    { name: bridgeCpu, value: (after.membersMs - before.membersMs) / written.length },
+    { name: postgresCpu, value: (after.postgresMs - before.postgresMs) / written.length },
   ]
+}
+
+/** Returns the CPU time of all members, and that of PostgreSQL, in ms. */
+function cpuOf({ members, postgres }: Stage): { readonly membersMs: number; readonly postgresMs: number } {
+  return {
+    membersMs: members.reduce((sum, member) => sum + member.cpuMs(), 0),
+    postgresMs: cpuMsBelow(Number(readFileSync(join(postgres.root, 'data/postmaster.pid'), 'utf8').split('\n')[0])),
+  }
 }
 
 /** How long it took until chats showed their answers, which agents gave at once. */
@@ -152,7 +183,7 @@ async function playDeploy(stage: Stage, people: People, { rate, onProgress }: Pl
   await pause(steadyMs)
   for (const member of members) {
     const before = Date.now()
-    await member.restart()
+    await member.restart(ownCommand)
     await untilReady(members)
     onProgress?.(`${member.name} is back after ${Date.now() - before} ms.`)
   }
@@ -180,17 +211,28 @@ async function playDeploy(stage: Stage, people: People, { rate, onProgress }: Pl
 async function playWithFaults(stage: Stage, people: People, options: PlayOptions): Promise<readonly Figure[]> {
   let isOver = false
   const giving = give(people, options.rate * restartingShare, everything, () => isOver)
-  await playFaults(stage, options)
-  await untilReady(stage.members)
+  const takeovers = createTakeovers(stage.members, Date.now)
+  const looking = setInterval(takeovers.look, 20)
+  try {
+    await playFaults(stage, options, takeovers.struck)
+    await untilReady(stage.members)
+    while (takeovers.isOpen()) await pause(20)
+  } finally {
+    clearInterval(looking)
+  }
+  const { timesMs } = takeovers
   isOver = true
   await giving
   await people.settled()
-  const waits = waitsOf(stage.server, people.given).toSorted((one, other) => one - other)
+  const waits = waitsOf(stage.server, people.given)
   const { kills, stops, crashes } = options
   return [
     { name: 'members killed', value: kills },
     { name: 'members stopped', value: stops },
     { name: 'crashes of PostgreSQL', value: crashes },
+    { name: 'takeovers after kills and stops', value: timesMs.length },
+    { name: 'takeover: p50, ms', value: percentile(timesMs, 0.5) },
+    { name: 'takeover: worst, ms', value: percentile(timesMs, 1), most: mostTakeoverMs, isSpeed: true },
     { name: 'message to prompt: p50, ms', value: percentile(waits, 0.5) },
     { name: 'message to prompt: p99, ms', value: percentile(waits, 0.99) },
   ]
@@ -211,11 +253,6 @@ function waitsOf(server: Stage['server'], given: readonly Given[]): readonly num
   return given
     .filter(({ kind }) => kind !== 'real')
     .map(({ token, at }) => (heardAt.get(token) ?? Number.POSITIVE_INFINITY) - at)
-}
-
-/** Returns the value below which that share of them is. 0 without values. */
-function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
 /** Returns the longest time without a change between two times, in ms. */

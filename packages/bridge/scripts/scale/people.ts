@@ -1,4 +1,6 @@
 import { texts } from '../../src/texts.ts'
+import type { Action } from './actions.ts'
+import type { Delivery } from './balancer.ts'
 import type { Chat, ShownMessage } from './chats.ts'
 import type { Stage } from './stage.ts'
 import { endingOf, messageOf, type TaskKind, tokenOf } from './task.ts'
@@ -12,7 +14,11 @@ export interface Given {
   readonly at: number
   /** What the person will press when asked. */
   readonly choice: 'Allow once' | 'Reject'
+  /** Whether the person types the choice instead of pressing its button. */
+  readonly isTyped: boolean
   readonly presses: Press[]
+  /** When the person typed the choice. */
+  readonly typedAt: number[]
   /** When the person wrote /stop. */
   readonly stops: number[]
   /** When the chat showed its end, or the agent ended it without one. */
@@ -34,6 +40,8 @@ export interface Mix {
   /** How long an answer takes, in ms: from and to. One that takes no time is a single post. */
   readonly answerMs: readonly [number, number]
   readonly ask: number
+  /** The part of `ask` that people answer by a message. */
+  readonly typed: number
   readonly hold: number
   readonly real: number
   /** Up to three answers right after each other. */
@@ -44,6 +52,8 @@ export interface Mix {
 export interface People {
   readonly random: () => number
   readonly given: readonly Given[]
+  /** What people pressed, typed as an answer, and stopped, without repetitions. */
+  readonly actions: readonly Action[]
   /** Gives one or a few tasks in a random idle chat. Does nothing if no chat is idle. */
   giveNext(mix: Mix): void
   /** Gives a task in an idle chat. Returns undefined if none is idle. */
@@ -68,6 +78,8 @@ export interface ChatScreen {
   readonly changedAt: readonly number[]
 }
 
+type Shown = readonly ShownMessage[]
+
 /** What a chat is told instead of an answer. */
 const toldTexts = [
   { told: 'refused', words: [texts.notTaken] },
@@ -76,6 +88,8 @@ const toldTexts = [
     words: [texts.poisonMessage, texts.poisonUnsure, texts.poisonRun, texts.poisonAnswer],
   },
 ] as const
+/** What people type to choose. */
+const typedChoices = { 'Allow once': '1', Reject: '3' } as const
 /** How long people wait before they press or stop, in ms: from and to. */
 const thinkMs = [100, 1500] as const
 /** After how long people press or stop again if nothing has come of it, in ms. */
@@ -95,6 +109,9 @@ const lookMs = 100
 export function createPeople(stage: Stage): People {
   const { chats, random, server } = stage
   const given: Given[] = []
+  const actions: Action[] = []
+  /** Actions whose effect the chat does not show yet, and whether what it shows now is that. */
+  const unseen = new Map<Chat, { readonly action: Action; readonly isSeen: (shown: Shown) => boolean }[]>()
   const open = new Map<Chat, Given[]>(chats.map((chat) => [chat, []]))
   const quietUntil = new Map<Chat, number>()
   const dueAt = new Map<Given, number>()
@@ -107,7 +124,7 @@ export function createPeople(stage: Stage): People {
   let changedAt = Date.now()
   for (const chat of chats) chat.observe(() => look(chat))
   const timer = setInterval(act, lookMs)
-  return { random, given, giveNext, give, openTasks, settled, screenOf, stop: () => clearInterval(timer) }
+  return { random, given, actions, giveNext, give, openTasks, settled, screenOf, stop: () => clearInterval(timer) }
 
   function openTasks(): readonly Given[] {
     return [...open.values()].flat()
@@ -128,7 +145,7 @@ export function createPeople(stage: Stage): People {
 
   function giveNext(mix: Mix): void {
     const drawn = random()
-    if (drawn < mix.ask) return void give('ask', 0)
+    if (drawn < mix.ask) return giveAsk(random() < mix.typed)
     if (drawn < mix.ask + mix.hold) return void give('hold', 0)
     if (drawn < mix.ask + mix.hold + mix.real) return void give('real', 0)
     const first = give('answer', between(mix.answerMs))
@@ -139,6 +156,11 @@ export function createPeople(stage: Stage): People {
   function give(kind: Given['kind'], ms: number): Given | undefined {
     const chat = idleChat(kind === 'real')
     return chat && giveIn(chat, kind, ms)
+  }
+
+  function giveAsk(isTyped: boolean): void {
+    const chat = idleChat(false)
+    if (chat) giveIn(chat, 'ask', 0, isTyped)
   }
 
   /** Returns a random chat without an open task. Undefined if most are busy. */
@@ -152,11 +174,11 @@ export function createPeople(stage: Stage): People {
     return undefined
   }
 
-  function giveIn(chat: Chat, kind: Given['kind'], ms: number): Given {
+  function giveIn(chat: Chat, kind: Given['kind'], ms: number, isTyped = false): Given {
     const token = tokenOf(given.length)
     const one: Given = {
-      ...{ token, chat, kind, at: Date.now(), presses: [], stops: [], overAt: undefined, told: undefined },
-      choice: random() < 0.8 ? 'Allow once' : 'Reject',
+      ...{ token, chat, kind, at: Date.now(), presses: [], typedAt: [], stops: [], overAt: undefined, told: undefined },
+      ...{ choice: random() < 0.8 ? 'Allow once' : 'Reject', isTyped },
     }
     given.push(one)
     open.get(chat)?.push(one)
@@ -180,7 +202,18 @@ export function createPeople(stage: Stage): People {
       if (history.at(-1) !== text) history.push(text)
       screen?.histories.set(id, history)
     }
+    for (const { action, isSeen } of unseen.get(chat) ?? []) if (isSeen(shown)) action.seenAt ??= Date.now()
     for (const one of open.get(chat) ?? []) settleIfOver(one, shown)
+  }
+
+  /** Notes an action, and looks for what comes of it. */
+  function note(kind: Action['kind'], { chat }: Given, isIn: Action['isIn'], isSeen: (shown: Shown) => boolean): void {
+    const action: Action = { kind, chat, at: Date.now(), isIn, seenAt: undefined }
+    actions.push(action)
+    unseen.set(chat, [
+      ...(unseen.get(chat) ?? []).filter(({ action: { seenAt } }) => seenAt === undefined),
+      { action, isSeen },
+    ])
   }
 
   function settleIfOver(one: Given, shown: readonly ShownMessage[]): void {
@@ -219,11 +252,21 @@ export function createPeople(stage: Stage): People {
     }
   }
 
-  /** Presses the button of a task's permission, once it is shown, and again if it still is after a while. */
+  /** Answers a task's permission, once it is shown, and again if it still is after a while. */
   function press(one: Given, chat: Chat): void {
     if (server.answers.some(({ token }) => token === one.token)) return
-    const message = chat.shown().findLast(({ labels, text }) => labels.includes(one.choice) && text.includes(one.token))
-    if (!message || !isDue(one, one.presses.at(-1)?.at) || one.presses.length >= mostTries) return
+    const isAsk = ({ labels, text }: ShownMessage): boolean => labels.includes(one.choice) && text.includes(one.token)
+    const message = chat.shown().findLast(isAsk)
+    const tries = one.isTyped ? one.typedAt : one.presses.map(({ at }) => at)
+    if (!message || !isDue(one, tries.at(-1)) || tries.length >= mostTries) return
+    const isAnswered = (shown: Shown): boolean => !shown.some(isAsk)
+    if (one.isTyped) {
+      const text = typedChoices[one.choice]
+      if (tries.length === 0) note('typed', one, (delivery) => chat.isMessage(delivery, text), isAnswered)
+      one.typedAt.push(Date.now())
+      return chat.say(text)
+    }
+    if (tries.length === 0) note('press', one, (delivery) => chat.isPress(delivery, message.id), isAnswered)
     const made: Press = { messageId: message.id, at: Date.now(), notice: undefined }
     one.presses.push(made)
     chat.press(message.id, one.choice).then(
@@ -239,6 +282,10 @@ export function createPeople(stage: Stage): People {
   function stopRun(one: Given, chat: Chat): void {
     if (server.ended.has(one.token) || !server.tasks.some(({ task }) => task.token === one.token)) return
     if (!isDue(one, one.stops.at(-1)) || one.stops.length >= mostTries) return
+    const countIn = (shown: Shown): number => shown.filter(({ text }) => text.includes(texts.canceled)).length
+    const before = countIn(chat.shown())
+    const isIn = (delivery: Pick<Delivery, 'body'>): boolean => chat.isMessage(delivery, '/stop')
+    if (one.stops.length === 0) note('stop', one, isIn, (shown) => countIn(shown) > before)
     one.stops.push(Date.now())
     chat.say('/stop')
   }

@@ -1,11 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { postgresStore } from '@reply/postgres'
 import { callTool, launchOpencode, type Script, type ScriptedModel, sayText, startModel } from '@reply/testing'
 import { type PostgresServer, seededRandom, startPostgres } from '@reply/testing/internal'
 import { type FakeSlack, startSlack } from '@reply/testing/slack'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { shardCount } from '../../src/state/shard-of.ts'
 import { type Doubts, doubtsByChat } from '../../test/doubts.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { type Chat, createChats } from './chats.ts'
@@ -15,9 +17,10 @@ import { endingOf } from './task.ts'
 
 /** How large a stage is. */
 export interface StageSize {
-  readonly members: number
   readonly chats: number
   readonly seed: number
+  /** The path of the `reply` command of each member. */
+  readonly commands: readonly string[]
 }
 
 /** Bridges behind a load balancer on one state, two fake platforms in front of them, and two servers behind them. */
@@ -51,8 +54,8 @@ const realChats = 5
 /** How long it may take until every member says that it is ready, or stands by. */
 const startMs = 120_000
 
-/** Starts everything. Resolves when every member is ready or stands by, and at least one is ready. */
-export async function startStage({ members: memberCount, chats: chatCount, seed }: StageSize): Promise<Stage> {
+/** Starts everything. Resolves when every member is ready, and owns its part of the shards. */
+export async function startStage({ commands, chats: chatCount, seed }: StageSize): Promise<Stage> {
   const random = seededRandom(seed)
   const folder = mkdtempSync(join(tmpdir(), 'reply-scale-'))
   const scripts: Record<string, Script> = {}
@@ -66,21 +69,22 @@ export async function startStage({ members: memberCount, chats: chatCount, seed 
   ])
   const url = await postgres.createDatabase()
   const chats = createChats({ telegram, slack }, { all: chatCount, real: Math.min(realChats, chatCount) })
-  const config = join(folder, 'reply.json')
-  writeFileSync(config, JSON.stringify(configOf()))
   mkdirSync(join(folder, 'logs'))
   const env = {
     ...{ TELEGRAM_TOKEN: token, TELEGRAM_SECRET: secretToken, DATABASE_URL: url },
     ...{ SLACK_TOKEN: slack.token, SLACK_SECRET: slack.signingSecret },
   }
-  const members = Array.from({ length: memberCount }, (_, index) => {
+  const members = commands.map((command, index) => {
     const name = `member${index}`
-    return startMember({ name, config, env, log: join(folder, 'logs', `${name}.log`) })
+    const config = join(folder, `${name}.json`)
+    writeFileSync(config, JSON.stringify(configOf(name)))
+    return startMember({ name, command, config, env, log: join(folder, 'logs', `${name}.log`) })
   })
   const balancer = await startBalancer(members, random)
   const stage = { folder, random, members, balancer, postgres, telegram, slack, server, model, chats }
   try {
     await untilReady(members)
+    await untilShared(members)
     await setWebhooks()
   } catch (error) {
     await close(true)
@@ -88,7 +92,8 @@ export async function startStage({ members: memberCount, chats: chatCount, seed 
   }
   return { ...stage, prepareReal, endMembers, writeLogs, close }
 
-  function configOf(): object {
+  /** Each member has an address of its own for Telegram, so that its calls can be told from those of the others. */
+  function configOf(member: string): object {
     return {
       servers: {
         load: { url: server.url, directory: server.directory },
@@ -96,7 +101,7 @@ export async function startStage({ members: memberCount, chats: chatCount, seed 
       },
       channels: {
         tg: {
-          ...{ type: 'telegram', token: { env: 'TELEGRAM_TOKEN' }, apiRoot: telegram.url },
+          ...{ type: 'telegram', token: { env: 'TELEGRAM_TOKEN' }, apiRoot: `${telegram.url}/${member}` },
           ...{ updates: 'webhook', secretToken: { env: 'TELEGRAM_SECRET' } },
         },
         slack: {
@@ -172,6 +177,17 @@ export async function untilReady(members: readonly Member[]): Promise<void> {
     const isUp = states.every((state) => state === 'ready' || state === 'standby')
     if (isUp && states.includes('ready')) return
     if (Date.now() > until) throw new Error(`The members are not ready after ${startMs} ms: ${states.join(', ')}.`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause(50)
+  }
+}
+
+/** Resolves when the members own equally many shards: until then, each that joined takes some. Rejects after `startMs`. */
+async function untilShared(members: readonly Member[]): Promise<void> {
+  const until = Date.now() + startMs
+  const owned = (): readonly number[] => members.map((member) => member.owned())
+  const isShared = (): boolean => owned().every((count) => Math.abs(count - shardCount / members.length) < 1)
+  while (!isShared()) {
+    if (Date.now() > until) throw new Error(`The members own ${owned().join(', ')} shards after ${startMs} ms.`)
+    await pause(50)
   }
 }

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import { type Action, actionFigures } from '../scripts/scale/actions.ts'
+import { isMissed, percentile } from '../scripts/scale/figure.ts'
+import { bridgeCpu, postgresCpu } from '../scripts/scale/parts.ts'
+import { reportOf, withReport } from '../scripts/scale/report.ts'
+import { createTakeovers } from '../scripts/scale/takeovers.ts'
+import { shardCount } from '../src/state/shard-of.ts'
+
+/** An action in chat 1 at 100 ms. */
+function action(kind: Action['kind'], seenAt: number | undefined, chat = 1): Action {
+  return { kind, chat: { key: `tg:${chat}` }, at: 100, isIn: ({ body }) => body === `${kind} ${chat}`, seenAt }
+}
+
+/** The figures of actions that each arrived at `member` at 110 ms. The owner of all chats is `member0`. */
+function figuresOf(actions: readonly Action[], member: string) {
+  const deliveries = actions.map(({ kind, chat }) => ({ at: 110, body: `${kind} ${chat.key.slice(3)}`, member }))
+  const calls = [1, 2, 3].map((chatId) => ({ root: '/member0', method: 'sendRichMessage', chatId }))
+  const typing = { root: '/member1', method: 'sendChatAction', chatId: 1 }
+  const figures = actionFigures(actions, { deliveries, calls: [...calls, typing] })
+  const missed = figures.filter(isMissed).map(({ name }) => name)
+  return { missed, values: Object.fromEntries(figures.map(({ name, value }) => [name, value])) }
+}
+
+describe('the figures of presses, typed answers and /stop', () => {
+  const actions = [action('press', 510, 1), action('typed', 600, 2), action('stop', 610, 3)]
+
+  test('count from the arrival at a bridge that does not own the chat until the chat shows the effect', () => {
+    expect(figuresOf(actions, 'member1')).toMatchObject({
+      missed: [],
+      values: {
+        'presses, typed answers and /stop at a bridge that is not the owner': 3,
+        'from such a bridge to the chat: p50, ms': 490,
+        'from such a bridge to the chat: p99, ms': 500,
+        'from such a bridge to the chat: worst press, ms': 400,
+        'from such a bridge to the chat: worst typed, ms': 490,
+        'from such a bridge to the chat: worst stop, ms': 500,
+        'before that, from the person to the bridge: worst, ms': 10,
+      },
+    })
+  })
+
+  test('miss their goal if the chat shows one too late, or never', () => {
+    for (const seenAt of [611, undefined])
+      expect(figuresOf([action('press', seenAt)], 'member1').missed).toEqual([
+        'from such a bridge to the chat: p99, ms',
+      ])
+  })
+
+  test('miss their goal if the platform brought one to no bridge', () => {
+    const { missed } = figuresOf([{ ...action('press', 120), isIn: () => false }], 'member1')
+    expect(missed).toEqual(['from such a bridge to the chat: p99, ms'])
+  })
+
+  test('tell those apart that arrive at the owner', () => {
+    expect(figuresOf([action('press', 2000)], 'member0')).toMatchObject({
+      missed: [],
+      values: {
+        'presses, typed answers and /stop at a bridge that is not the owner': 0,
+        'from the owner to the chat: p99, ms': 1890,
+      },
+    })
+  })
+})
+
+describe('takeovers', () => {
+  test('last from the last fault until the members that run own all shards', () => {
+    let now = 0
+    let owned = [shardCount / 2, shardCount / 2]
+    const takeovers = createTakeovers(
+      owned.map((_, index) => ({ owned: () => owned[index] ?? 0 })),
+      () => now,
+    )
+    const at = (ms: number, counts: readonly number[], call: 'struck' | 'look' = 'look'): void => {
+      now = ms
+      owned = [...counts]
+      takeovers[call]()
+    }
+    at(1000, [0, 32], 'struck')
+    at(5000, [0, 63])
+    at(6000, [0, 0], 'struck')
+    expect(takeovers.isOpen()).toBe(true)
+    at(11_000, [0, 64])
+    expect(takeovers.isOpen()).toBe(false)
+    at(12_000, [0, 64], 'struck')
+    at(20_000, [64, 0])
+    expect(takeovers.timesMs).toEqual([5000])
+  })
+})
+
+test('a percentile is one of the values, in any order', () => {
+  expect([0, 0.5, 1].map((share) => percentile([3, 1, 2], share))).toEqual([1, 2, 3])
+  expect(percentile([], 0.99)).toBe(0)
+})
+
+describe('the report', () => {
+  const results = [
+    {
+      part: 'calm' as const,
+      figures: [
+        { name: 'tasks lost', value: 0, most: 0 },
+        { name: bridgeCpu, value: 40.26 },
+        { name: postgresCpu, value: 9.74 },
+      ],
+    },
+    { part: 'faults' as const, figures: [{ name: 'tasks lost', value: 1200, most: 0 }] },
+  ]
+  const report = reportOf({ results, circumstances: 'Here.' })
+
+  test('has a row for each figure, and marks what was missed', () => {
+    const [circumstances, table] = report.split('\n\n')
+    expect(circumstances).toBe('Here.')
+    expect(table?.split('\n')).toEqual([
+      '|  | calm | faults | goal |',
+      '| --- | --- | --- | --- |',
+      '| tasks lost | 0 | **1,200, missed** | ≤ 0 |',
+      `| ${bridgeCpu} | 40.3 |  |  |`,
+      `| ${postgresCpu} | 9.7 |  |  |`,
+    ])
+  })
+
+  test('reckons from the CPU time of a message what more cores can do', () => {
+    expect(report).toMatch('took 40.3 ms of CPU in the bridges and 9.7 ms in PostgreSQL.')
+    expect(report).toMatch('| messages a second | 24 | 48 | 96 | 192 |')
+    expect(reportOf({ results: results.slice(1), circumstances: '' })).not.toMatch('CPU')
+  })
+
+  test('replaces the one in a page, and needs its place there', () => {
+    const page = 'Before.\n<!-- scale -->\nOld.\n<!-- /scale -->\nAfter.\n'
+    expect(withReport(page, 'New.')).toBe('Before.\n<!-- scale -->\nNew.\n<!-- /scale -->\nAfter.\n')
+    expect(() => withReport('No place.', 'New.')).toThrow('<!-- scale -->')
+  })
+})

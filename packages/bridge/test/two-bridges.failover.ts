@@ -13,8 +13,8 @@ const roundsOf: Readonly<Record<Fault, number>> = {
   'cut-off': 25,
   'server-crashed': 10,
 }
-/** A takeover takes at most two leases, half of the times. */
-const mostMedianMs = 8000
+/** The longest takeover, in ms: two leases. A crash of the server ends no bridge, so nothing is taken over then. */
+const mostMs = 8000
 const results: (Played & { readonly load: number })[] = []
 
 afterAll(() => process.stdout.write(`${tableOf(results)}\n`))
@@ -30,9 +30,11 @@ describe.each<[engine: Engine, name: string]>([
       const played = await playTwoBridges({ engine, fault, rounds: roundsOf[fault], seed })
       const [load = 0] = loadavg()
       results.push({ ...played, load })
-      const median = medianOf(played.takeoverMs)
-      const slow = median > mostMedianMs ? [`a takeover takes ${median} ms, at a load of ${load}`] : []
-      expect([...slow, ...played.wrong]).toEqual([])
+      const isTakenOver = fault !== 'server-crashed'
+      const slow = played.takeoverMs.filter((ms) => isTakenOver && ms > mostMs)
+      const words = slow.length === 0 ? [] : [`takeovers took ${slow.join(', ')} ms, at a load of ${load}`]
+      expect([...words, ...played.wrong]).toEqual([])
+      expect(played.takeoverMs).toHaveLength(roundsOf[fault])
     },
     3_600_000,
   )

@@ -67,6 +67,7 @@ const mostTakeoverMs = 8000
 /** Before the first and after the last restart of a rolling restart, and until the last action is seen, in ms. */
 const steadyMs = 3000
 
+export const doubtfulShare = 'messages that stay in doubt, % of all that stay'
 /** What docs/scale.md reckons with. */
 export const bridgeCpu = 'CPU of all bridges for a message, ms'
 export const postgresCpu = 'CPU of PostgreSQL for a message, ms'
@@ -280,7 +281,7 @@ function figuresOf(judged: Judged, lateCalls: number): readonly Figure[] {
     { name: 'shown twice beyond those of the same chat', value: judged.doubledSurely, most: 0 },
     { name: 'the same for a while, and then removed', value: judged.doubledForAWhile, most: lateCalls },
     {
-      name: 'messages that stay in doubt, % of all that stay',
+      name: doubtfulShare,
       ...{ value: (100 * judged.doubtfulLasting) / Math.max(1, judged.shown), most: 1 },
     },
     { name: 'finals overwritten by an older text', value: judged.overwritten, most: 0 },

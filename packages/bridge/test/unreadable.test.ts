@@ -29,6 +29,7 @@ const keys: Readonly<Record<string, string>> = {
   'suspect/': 'suspect/execution%2Ftelegram%2F1%2F%2Fabcdef',
   'stopping/': 'stopping/tg/1//abc123',
   'ask/': 'ask/per_0',
+  'told/': 'told/per_0',
   'seen/': 'seen/telegram/1/70000',
   'ledger/': 'ledger/telegram/1/ses_0/msg_0',
   'wake/': 'wake/home',

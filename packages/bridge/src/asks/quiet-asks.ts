@@ -1,19 +1,27 @@
 import { pendingAsks, type ReplyObserver } from '@reply/core'
+import { PortError } from '@reply/sink/channel'
+import { backOffMs } from '@reply/sink/internal'
 import type { Channels } from '../chats/channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
 import type { ChatPlace } from '../place.ts'
+import { toHint } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import type { Timers } from '../timers.ts'
 import { askObserver } from './ask-observer.ts'
 
 /** How long it is remembered that a chat was told of an ask, in ms. */
 const rememberedMs = 86_400_000
+/** How many posts without a result are made: once more, like any other post. */
+const mostDoubtful = 2
+/** What is stored once a chat was told, or does not take it. */
+const told = JSON.stringify('told')
 
 /**
  * Returns an observer of a run that was started elsewhere, whose asks were posted silently. If one is still pending after
  * `router.quietMs`, posts a message that notifies, once for all that wait then, also if several processes follow the run one after
- * the other.
+ * the other. Before each post, stores that it begins: a process that finds that counts it as one without a result.
  */
 export function quietAsks(
   {
@@ -22,7 +30,7 @@ export function quietAsks(
     config,
     onError,
   }: {
-    readonly channels: Pick<Channels, 'tryPost'>
+    readonly channels: Pick<Channels, 'post'>
     readonly state: State
     readonly config: { readonly router: Pick<RouterConfig, 'quietMs'> }
     readonly onError: (error: Error) => void
@@ -36,18 +44,49 @@ export function quietAsks(
     if (first?.requestID === waiting) return
     if (waiting !== '') timers.clear(waiting)
     waiting = first?.requestID ?? ''
-    if (!first) return
-    const { requestID } = first
-    timers.restart(requestID, config.router.quietMs, () => {
-      const told = { type: 'put-if-absent', key: `told/${requestID}`, value: '', expiresInMs: rememberedMs } as const
-      void state
-        .withRetries(() => state.commit([told]))
-        .then((isFirst) => {
-          if (!isFirst) return
-          const session = { server, sessionID: reply.sessionID }
-          void channels.tryPost(place, { text: texts.askWaits(origin) }, session)
+    if (first) tellAfter(config.router.quietMs, first.requestID, reply.sessionID)
+  })
+
+  /** Tells the chat in so many ms, and again with increasing pauses while that has no effect, unless the ask no longer waits. */
+  function tellAfter(delayMs: number, requestID: string, sessionID: string, failures = 0): void {
+    timers.restart(requestID, delayMs, () => {
+      void tell(requestID, sessionID, failures === 0)
+        .then((isOver) => {
+          if (!isOver && waiting === requestID) tellAfter(backOffMs(failures), requestID, sessionID, failures + 1)
         })
         .catch(onError)
     })
-  })
+  }
+
+  /** Posts the message, unless it may be there twice then. Resolves with whether no other post is needed. */
+  async function tell(requestID: string, sessionID: string, isFirst: boolean): Promise<boolean> {
+    const key = `told/${requestID}`
+    const before = await state.withRetries(() => state.read(key))
+    const doubtful = before === undefined ? 0 : toHint(before)
+    if (doubtful === 'told' || doubtful >= mostDoubtful) return true
+    const begun = JSON.stringify(doubtful + 1)
+    if (!(await replace(key, before, begun))) return true
+    try {
+      const note = { text: texts.askWaits(origin) }
+      await channels.post(place, note, { server, sessionID }, [change(key, begun, told)])
+      return true
+    } catch (error) {
+      if (!(error instanceof PortError)) throw error
+      const { type } = error
+      if (isFirst) onError(error)
+      const isRetried = type === 'unreachable' || type === 'rate-limited'
+      if (type !== 'ambiguous') await replace(key, begun, isRetried ? before : told)
+      return type !== 'ambiguous' && !isRetried
+    }
+  }
+
+  /** Replaces what is stored of an ask. Resolves with false if another process has. */
+  async function replace(...values: Parameters<typeof change>): Promise<boolean> {
+    return await state.withRetries(() => state.commit([change(...values)]))
+  }
+}
+
+/** Returns the write that replaces what is stored of an ask. */
+function change(key: string, expected: string | undefined, value: string | undefined): Write {
+  return { type: 'compare-and-set', key, expected, value, expiresInMs: rememberedMs }
 }

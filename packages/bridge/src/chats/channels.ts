@@ -27,8 +27,16 @@ export interface Channels {
    * Never rejects: a failure is reported to `onError`, and the result is empty.
    */
   tryPost(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
-  /** Like `tryPost`, but rejects like `BridgeConnection.post`. Resolves when the whole message is in the chat. */
-  post(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
+  /**
+   * Like `tryPost`, but rejects like `BridgeConnection.post`. Resolves when the whole message is in the chat, and `done` is
+   * committed.
+   */
+  post(
+    place: ChatPlace,
+    note: ChatMessage,
+    session?: SessionRef | 'next',
+    done?: readonly Write[],
+  ): Promise<readonly MessageRef[]>
   /** Replaces one of the bridge's own messages, with its buttons. Rejects like `BridgeConnection.edit`. */
   edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>
   /** Whether one of the bridge's own messages has a button with that data. Waits up to 8 s for an unconfirmed post. */
@@ -108,7 +116,7 @@ export function createChannels(options: {
    * Posts a message, and stores its session and its buttons. If it has buttons, `hasButton` waits for the post, because
    * people can press them before it is confirmed.
    */
-  async function post(...message: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
+  async function post(...message: Parameters<Channels['post']>): Promise<readonly MessageRef[]> {
     const [place, { buttons = [] }] = message
     const posted = postAndRemember(...message)
     if (buttons.length === 0) return await posted
@@ -120,11 +128,11 @@ export function createChannels(options: {
   }
 
   /**
-   * Posts under the lease, then stores the session of the messages, and the buttons of the last one. Retries while the store
-   * fails. Stores nothing if the channel posted no message.
+   * Posts under the lease, then stores the session of the messages, the buttons of the last one, and `done`. Retries while the
+   * store fails. Stores nothing if the channel posted no message.
    */
   async function postAndRemember(
-    ...[place, note, session]: Parameters<Channels['tryPost']>
+    ...[place, note, session, done = []]: Parameters<Channels['post']>
   ): Promise<readonly MessageRef[]> {
     const refs = await repeatIfCutOff(note.signal, (signal) =>
       connectionOf(place.channel).post({ ...note, signal, chat: place.chat }),
@@ -132,7 +140,7 @@ export function createChannels(options: {
     const last = refs.at(-1)
     if (!last) return refs
     const remembered = writeSession(place, refs, session ?? (await state.withRetries(() => routes.routeOf(place))))
-    const writes = [...(note.buttons ? ownButtons.write(place, last, note.buttons) : []), ...remembered]
+    const writes = [...(note.buttons ? ownButtons.write(place, last, note.buttons) : []), ...remembered, ...done]
     if (writes.length > 0) await state.withRetries(() => state.commit(writes))
     return refs
   }

@@ -286,6 +286,14 @@ export function toStoredNotice(text: string): StoredNotice {
   return storedNotice.parse(JSON.parse(text))
 }
 
+/**
+ * Parses what is stored of the message that tells that an ask waits: how many posts of it have no result, or `told` if none is to be
+ * made any more. Throws if the text is neither.
+ */
+export function toHint(text: string): number | 'told' {
+  return z.union([z.number().int().min(1), z.literal('told')]).parse(JSON.parse(text))
+}
+
 /** A permission that a person always allowed. */
 const grant = z.readonly(
   z.object({

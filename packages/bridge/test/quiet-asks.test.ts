@@ -1,0 +1,115 @@
+import { emptyReply, type Reply } from '@reply/core'
+import { PortError, type PortErrorType } from '@reply/sink/channel'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { quietAsks } from '../src/asks/quiet-asks.ts'
+import type { Store, Write } from '../src/store/store.ts'
+import { createMemoryStore } from '../src/testing.ts'
+import { createTimers } from '../src/timers.ts'
+import { stateOf } from './state-of.ts'
+
+const ask = {
+  type: 'question',
+  requestID: 'que_1',
+  sessionID: 's1',
+  directory: '/shop',
+  path: [],
+  status: 'pending',
+  askedAt: 1,
+  questions: [{ header: 'Colour', question: 'Which?', options: [], multiple: false, custom: true }],
+} as const
+const asking: Reply = { ...emptyReply('s1'), phase: 'blocked', asks: [ask] }
+
+/** Starts a process that follows the run. Resolves with what is stored of the ask before each post, and what it does. */
+function startProcess(
+  clock: HandClock,
+  store: Store,
+  post: (nth: number) => Promise<void>,
+): { readonly posts: (string | undefined)[]; readonly errors: Error[]; readonly end: () => void } {
+  const posts: (string | undefined)[] = []
+  const errors: Error[] = []
+  const state = stateOf(store)
+  const timers = createTimers(clock)
+  const observer = quietAsks(
+    {
+      channels: {
+        post: async (_place, _note, _session, done: readonly Write[] = []) => {
+          posts.push(await store.read('told/que_1'))
+          await post(posts.length)
+          await state.commit(done)
+          return [{ id: '1' }]
+        },
+      },
+      ...{ state, config: { router: { quietMs: 10_000 } }, onError: (error) => void errors.push(error) },
+    },
+    { place: { channel: 'tg', chat: { id: '1' } }, server: 'home', origin: 'From the terminal' },
+    timers,
+  )
+  observer.replyStarted?.({ type: 'replyStarted', reply: asking })
+  const end = (): void => void observer.replySettled?.({ type: 'replySettled', outcome: 'completed', reply: settled })
+  return { posts, errors, end }
+}
+
+const settled: Reply = { ...asking, phase: 'settled', outcome: 'completed', asks: [] }
+const forEver = async (): Promise<void> => await new Promise(() => {})
+const fail = async (type: PortErrorType): Promise<void> => await Promise.reject(new PortError(type, `It is ${type}.`))
+
+/** Lets time pass in seconds. */
+async function passes(clock: HandClock, seconds: number): Promise<void> {
+  for (let nth = 0; nth < seconds; nth++) {
+    await clock.advance(1000)
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function createStage() {
+  const clock = createHandClock()
+  return { clock, store: createMemoryStore({ clock }) }
+}
+
+test('that a chat was told is stored with its message, not before', async () => {
+  const { clock, store } = createStage()
+  const first = startProcess(clock, store, async () => {})
+  await passes(clock, 10)
+  expect([first.posts, await store.read('told/que_1')]).toEqual([['1'], '"told"'])
+  const next = startProcess(clock, store, async () => {})
+  await passes(clock, 60)
+  expect([first.posts.length, next.posts]).toEqual([1, []])
+})
+
+test('a process that ended while it told the chat counts as a post without a result, and two are the most', async () => {
+  const { clock, store } = createStage()
+  const all: (string | undefined)[] = []
+  for (let nth = 1; nth <= 3; nth++) {
+    const { posts } = startProcess(clock, store, forEver)
+    await passes(clock, 20)
+    all.push(...posts)
+  }
+  expect(all).toEqual(['1', '2'])
+})
+
+test('a post without a result is repeated once', async () => {
+  const { clock, store } = createStage()
+  const { posts, errors } = startProcess(clock, store, async () => await fail('ambiguous'))
+  await passes(clock, 120)
+  expect([posts, errors.map(({ message }) => message)]).toEqual([['1', '2'], ['It is ambiguous.']])
+})
+
+test('a platform that can’t be reached is asked until it takes the message', async () => {
+  const { clock, store } = createStage()
+  const { posts, errors } = startProcess(clock, store, async (nth) => await (nth < 5 ? fail('unreachable') : undefined))
+  await passes(clock, 120)
+  expect([posts, errors.length, await store.read('told/que_1')]).toEqual([['1', '1', '1', '1', '1'], 1, '"told"'])
+})
+
+test('an ask that is over is not told again, nor in a chat that refuses it', async () => {
+  const { clock, store } = createStage()
+  const { posts, end } = startProcess(clock, store, async () => await fail('unreachable'))
+  await passes(clock, 10)
+  end()
+  await passes(clock, 120)
+  expect([posts, await store.read('told/que_1')]).toEqual([['1'], undefined])
+  const refused = startProcess(clock, store, async () => await fail('refused'))
+  await passes(clock, 120)
+  expect([refused.posts, await store.read('told/que_1')]).toEqual([['1'], '"told"'])
+})

@@ -121,6 +121,8 @@ export const texts = {
   channelLeft: (name: string) => `The channel ${name} is no longer in the bridge’s config.`,
   lostWake: 'The bridge was down when this ended. Ask the agent for the result.',
   lostSession: 'The session of this message was deleted while the bridge was down. Send it again to start a new one.',
+  lateStop: (command: string) =>
+    `${command} came too late, so it was not carried out: what runs here now began after you sent it. Send it again to stop that.`,
   restartedCommand: (command: string) =>
     `The bridge was restarted while it handled ${command}, so the command may or may not have run. Check first, then send it again if needed.`,
   executions: 'Recent executions (this chat):',
@@ -231,6 +233,8 @@ export const texts = {
   verbose: (isOn: boolean) => (isOn ? 'Tool calls are shown with their output.' : 'Tool calls are shown briefly.'),
   unsupported: (why: string) => `That is not possible: ${why}`,
   failed: (why: string) => `That failed: ${why}`,
+  lateAnswer:
+    'This came too late to be an answer, so nothing was answered and nothing was run. Look at what is still open, and send it again.',
   maybeAnswered:
     'The bridge was restarted while it sent this as an answer, so it counts as one. If you meant it as a message, send it again.',
   askServerLeft: 'The server of this request is no longer known.',

@@ -86,6 +86,7 @@ function chatThatStopsAt(stopAt: number) {
     config: { servers: { home: {} }, router: {} },
     runner: {
       whenRestored: async () => await call(undefined),
+      changeQueue: async (_: unknown, task: () => Promise<unknown>) => await call(await task()),
       queuedPrompts: async () => await call([]),
       enqueue: () => ({ type: 'put', key: 'a', value: '' }),
       startQueue: () => {},

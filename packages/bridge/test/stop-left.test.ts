@@ -24,7 +24,7 @@ async function stopAfter(
     ...last,
   }
   const services = {
-    runner: { whenRestored: async () => {}, queuedPrompts: async () => [] },
+    runner: { whenRestored: async () => {}, changeQueue: async () => {}, queuedPrompts: async () => [] },
     runs: { active: () => active, followed: () => [] },
     people: {
       isSamePerson: (prompt: { actor: { id: string } }, by: { actor: { id: string } }) =>

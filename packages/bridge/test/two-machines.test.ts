@@ -289,25 +289,103 @@ describe.each([
   })
 })
 
-test('a /stop that is handled again stops what ran when it was received, whatever the clocks of the machines said', async () => {
-  const stopped: string[] = []
+/** A run of a prompt of Ann, which is the message before or after the /stop, and how it is told apart. */
+const runOf = (id: string, ageMs: number, sent: 'before' | 'after', more: Partial<Execution> = {}) => ({
+  id,
+  ageMs,
+  sent,
+  more,
+})
+const running = runOf('running', 10_000, 'before')
+const next = runOf('next', 3000, 'before')
+const later = runOf('later', 3000, 'after')
+const mirrored = runOf('mirrored', 3000, 'before', { followed: 'asks' })
+const now = Date.UTC(2026, 0, 1)
+
+test.each([
+  ['in time stops what runs', 1000, undefined, [running, later], undefined, ['running', 'later'], texts.canceled],
+  ['again stops what ran when it was received', 5000, 2, [running, later], undefined, ['running'], texts.canceled],
+  [
+    'late stops what ran when it was received',
+    5000,
+    undefined,
+    [running, later],
+    undefined,
+    ['running'],
+    texts.canceled,
+  ],
+  ['late stops what was about to begin', 5000, undefined, [next], now - 60_000, ['next'], texts.canceled],
+  ['late stops nothing of another prompt', 5000, undefined, [later], undefined, [], texts.lateStop('/stop')],
+  [
+    'late stops nothing if what it was meant for has ended',
+    5000,
+    undefined,
+    [next],
+    now - 4000,
+    [],
+    texts.lateStop('/stop'),
+  ],
+  [
+    'late stops no run that was started elsewhere since',
+    5000,
+    undefined,
+    [mirrored],
+    undefined,
+    [],
+    texts.lateStop('/stop'),
+  ],
+])(
+  'a /stop that is handled %s, whatever the clocks of the machines said',
+  async (_, agoMs, tries, all, endedAt, expected, told) => {
+    const stopped: string[] = []
+    const place = { channel: 'tg', chat: { id: '1' } }
+    const actor = { id: '1', name: 'Ann' }
+    const active = all.map(({ id, ageMs, sent, more }) => ({
+      ...{ ageMs: () => ageMs, sinks: [], cancel: async () => void stopped.push(id) },
+      execution: () => {
+        const prompt = { ...place, actor, messageRef: { id: sent === 'before' ? '6' : '8' } }
+        return { id, startedAt: Date.UTC(2099, 0, 1), prompt, ...more } as unknown as Execution
+      },
+    }))
+    const services = {
+      runner: { whenRestored: async () => {} },
+      runs: { active: () => active },
+      people: { personOf: () => undefined, isSamePerson: () => true },
+      registry: { listRecent: async () => [{ finishedAt: endedAt }] },
+      clock: createHandClock(now),
+      state: { list: async (key: string) => [{ key, value: '0', expiresInMs: 2 * day - agoMs }] },
+    } as unknown as Parameters<typeof stopRuns>[0]
+    const request = { place, person: { may: new Set() }, actor, messageRef: { id: '7' }, tries }
+    expect(await stopRuns(services, request as never)).toEqual({ text: told })
+    expect(stopped).toEqual(expected)
+  },
+)
+
+test('a /stop of an admin that is handled late does not abort what the session does by then', async () => {
   const place = { channel: 'tg', chat: { id: '1' } }
-  const actor = { id: '1', name: 'Ann' }
-  const runOf = (id: string, ageMs: number, startedAt: number) => ({
-    ...{ ageMs: () => ageMs, sinks: [], cancel: async () => void stopped.push(id) },
-    execution: () => ({ id, startedAt, prompt: { ...place, actor } }) as unknown as Execution,
-  })
-  const active = [runOf('before', 10_000, Date.UTC(2099, 0, 1)), runOf('after', 3000, 0)]
+  let agoMs = 5000
+  let aborts = 0
+  const abort = async (): Promise<void> => {
+    aborts += 1
+  }
+  const client = { reply: async () => ({ phase: 'working' }), abort }
   const services = {
-    runner: { whenRestored: async () => {} },
-    runs: { active: () => active },
-    people: { personOf: () => undefined, isSamePerson: () => true },
-    // Received five seconds ago.
-    state: { list: async (key: string) => [{ key, value: '0', expiresInMs: 2 * day - 5000 }] },
+    runner: { whenRestored: async () => {}, changeQueue: async () => {}, queuedPrompts: async () => [] },
+    ...{ runs: { active: () => [], followed: () => [] }, registry: { listRecent: async () => [] }, people: {} },
+    ...{
+      routes: { routeOf: async () => ({ server: 'home', sessionID: 'ses_1' }) },
+      servers: new Map([['home', client]]),
+    },
+    clock: createHandClock(now),
+    state: { list: async (key: string) => [{ key, value: '0', expiresInMs: 2 * day - agoMs }] },
   } as unknown as Parameters<typeof stopRuns>[0]
-  const request = { place, person: { may: new Set() }, actor, messageRef: { id: '7' } } as never
-  expect(await stopRuns(services, { ...(request as object), tries: 2 } as never)).toEqual({ text: texts.canceled })
-  expect(stopped).toEqual(['before'])
-  await stopRuns(services, request)
-  expect(stopped).toEqual(['before', 'before', 'after'])
+  const request = {
+    place,
+    person: { may: new Set(['admin']) },
+    actor: { id: '1', name: 'Ann' },
+    messageRef: { id: '7' },
+  }
+  expect([await stopRuns(services, request as never), aborts]).toEqual([{ text: texts.lateStop('/stop') }, 0])
+  agoMs = 1000
+  expect([await stopRuns(services, request as never), aborts]).toEqual([{ text: texts.canceled }, 1])
 })

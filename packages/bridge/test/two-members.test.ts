@@ -557,6 +557,68 @@ test('a /stop at a member that does not own the chat stops the run within half a
   expect(await passes('it is stopped', () => said(chat).includes(texts.canceled))).toBeLessThanOrEqual(500)
 })
 
+test('a /stop whose owner is frozen stops the run that ran when it was sent, once another bridge takes the chat over', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  receiver = second
+  first.freeze()
+  telegram.say(chat, '/stop')
+  expect(await passes('it is stopped', () => said(chat).includes(texts.canceled))).toBeGreaterThan(2000)
+})
+
+test('a /stop that its owner handles late does not stop the run that began meanwhile, and says so', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  telegram.say(chat, 'hold on')
+  await passes('it is queued', () => said(chat).includes(texts.queued(1)))
+  const { promise: isOver, resolve: end } = withResolvers<void>()
+  first.slows = (call, what) => (call === 'commit' && what.includes('/stop') ? isOver : undefined)
+  receiver = second
+  telegram.say(chat, '/stop')
+  await passes('it is stored', () => written.some((writes) => writes.includes('/stop')))
+  held.get('hold')?.end()
+  await passes('the next run is shown', () => said(chat).at(-1)?.startsWith('Working.') === true)
+  const began = clock.now()
+  await passes('its time is over', () => clock.now() - began >= 2000)
+  end()
+  await passes('the person is told', () => said(chat).includes(texts.lateStop('/stop')))
+  held.get('hold on')?.write({ type: 'text', delta: 'Done.' })
+  held.get('hold on')?.end()
+  await passes('the next run is over', () => said(chat).includes('Working. Done.'))
+})
+
+test('a /stop that waited with the prompt before it has that not run', async () => {
+  const [first, second] = await startTwo()
+  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
+  receiver = second
+  first.freeze()
+  telegram.say(chat, 'hold')
+  telegram.say(chat, '/stop')
+  expect(await passes('it is stopped', () => said(chat).includes(texts.canceled))).toBeGreaterThan(2000)
+  telegram.say(chat, 'hello')
+  await passes('the next prompt is answered', () => said(chat).includes('You said: hello.'))
+  expect(agent.heard).toEqual(['hello'])
+})
+
+test.each([
+  ['is given once another bridge takes the chat over', 0, [{ type: 'once' }], undefined],
+  ['is not given if that takes more than 15 s, and the person is told so', 20_000, [], texts.lateAnswer],
+])('a typed answer whose owner is frozen %s', async (_, frozenMs, expected, told) => {
+  const [first, second] = await startTwo()
+  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
+  await beginAsk(chat)
+  receiver = second
+  first.freeze()
+  telegram.say(chat, 'yes')
+  await passes('it is stored', () => written.some((writes) => writes.includes('"text\\":\\"yes\\"')))
+  if (frozenMs > 0) second.freeze()
+  const began = clock.now()
+  await passes('a while', () => clock.now() - began >= frozenMs)
+  second.wake()
+  await passes('it is handled', () => (told === undefined ? allowed.length > 0 : said(chat).includes(told)))
+  expect([allowed, agent.heard]).toEqual([expected, ['touch']])
+})
+
 test('an older text that a frozen bridge still sent is replaced, also if the chat has moved on since', async () => {
   const first = await startMember()
   const chat = chats[0] ?? expect.fail('There are no chats.')

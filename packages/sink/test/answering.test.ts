@@ -55,6 +55,38 @@ describe('typed text', () => {
     expect(await scene.sink().readAnswer(typed(scene, '1'), ada)).toMatchObject({ type: 'answer', answer: 'once' })
   })
 
+  test('from before an ask was closed that it would have answered is told so, and answers no other ask', async () => {
+    const other = permits({ ...known, requestID: 'per_2', patterns: ['npm run build'], title: 'bash: npm run build' })
+    const scene = await asking(blocked(permission, other))
+    const closed = { ...permission, status: 'answered', reply: 'once', closedAt: scene.clock.now() } as const
+    scene.show(blocked(closed, other))
+    await scene.pass(2000)
+    const read = async (text: string, agoMs: number) =>
+      await scene.sink().readAnswer(typed(scene, text, { agoMs }), ada)
+    expect(await read('1', 3000)).toMatchObject({ type: 'error', error: texts.whichOne })
+    const taken = await read('1', 1000)
+    expect(taken).toMatchObject({ type: 'answer', ask: { requestID: 'per_2' } })
+    taken?.undo()
+    scene.show(blocked(closed, { ...other, status: 'rejected', closedAt: scene.clock.now() - 2000 }))
+    await scene.pass(1000)
+    expect(await read('no', 4000)).toMatchObject({ type: 'error', error: texts.alreadyResolved })
+    expect([await read('1', 1000), await read('and now the docs', 4000)]).toEqual([undefined, undefined])
+  })
+
+  test('from before an ask was closed is conversation in a shared chat, and if it names no option', async () => {
+    const closedAt = (scene: Scene): number => scene.clock.now() - 1000
+    const shared = await asking(blocked(permission), { chat: group, answerers: [ada.id] })
+    shared.show(blocked({ ...permission, status: 'rejected', closedAt: closedAt(shared) }))
+    await shared.pass(1000)
+    expect(await shared.sink().readAnswer(typed(shared, '1', { agoMs: 3000, chat: group }), ada)).toBeUndefined()
+    const question = asks([questionOf({ custom: true })])
+    const scene = await asking(blocked(question))
+    scene.show(blocked({ ...question, status: 'answered', answers: [['Blue']], closedAt: closedAt(scene) }))
+    await scene.pass(1000)
+    const read = async (text: string) => await scene.sink().readAnswer(typed(scene, text, { agoMs: 3000 }), ada)
+    expect([await read('and now the docs'), (await read('Red'))?.type]).toEqual([undefined, 'error'])
+  })
+
   test('without a time answers only by a reply to the ask', async () => {
     const scene = await asking(blocked(permission))
     expect(await scene.sink().readAnswer({ text: '1' }, ada)).toBeUndefined()

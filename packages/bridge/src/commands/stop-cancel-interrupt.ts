@@ -1,11 +1,13 @@
-import type { Actor } from '@reply/sink'
+import { stopwatch } from '@reply/core/internal'
+import type { Actor, MessageRef } from '@reply/sink'
 import { receivedAgoMs } from '../chats/seen-messages.ts'
 import { toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
-import type { ChatPlace } from '../place.ts'
-import { cancelFor, mayActOn } from '../runs/active-runs.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
+import { type ActiveRun, cancelFor, mayActOn } from '../runs/active-runs.ts'
 import { callWhileDue } from '../servers/lease-context.ts'
-import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { pressMs } from '../state/forwarded-press.ts'
+import { clockToleranceMs, type QueuedPrompt, wasSentBefore } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
@@ -44,24 +46,28 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messa
   readonly place: ChatPlace
   readonly person: Person
   readonly actor: Actor
-  /** For a press of the platform's Stop button. Default: it is never late, like a command, which is handled in order. */
+  /** For a press of the platform's Stop button. Default: that of a command, which only stops what it was meant for once it is late. */
   readonly requireDue?: RequireDue | undefined
 }
 
 /**
- * Removes the first queued prompt of a place if its voice note is being transcribed, and resolves with the reply. Leaves that of
- * another person, and says so, unless an admin asks. Undefined if there is no such prompt.
+ * Removes the first queued prompt of a place if its voice note is being transcribed, or if a late command was meant for it, and
+ * resolves with the reply. Leaves that of another person, and says so, unless an admin asks. Undefined if there is no such prompt.
+ * Rejects with a `LatePressError` if the request is too late and was not meant for that prompt.
  */
-async function dropNote(
+async function dropFirst(
   { state, runner, people }: CommandServices,
-  { place, person, actor, requireDue }: StopRequest,
+  { place, person, actor }: StopRequest,
+  { requireDue, aim }: { readonly requireDue: RequireDue; readonly aim: StopAim | undefined },
 ): Promise<CommandReply | undefined> {
   const [prompt] = await runner.queuedPrompts(place)
-  if (!prompt?.files.some(isAudio)) return undefined
+  if (!prompt) return undefined
+  const isMeant = aim?.isMeantForPrompt(prompt) === true
+  if (!prompt.files.some(isAudio) && !(isMeant && aim?.isBound)) return undefined
   if (!people.isSamePerson(prompt, { channel: place.channel, actor }) && !person.may.has('admin'))
     return { text: texts.othersRun(plain(prompt.actor.name)) }
   const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(place), id: runner.queueIDOf(prompt) }
-  if (!(await state.commit([removal], { requireDue }))) return undefined
+  if (!(await state.commit([removal], isMeant ? {} : { requireDue }))) return undefined
   runner.cancelTranscription(prompt)
   return { text: texts.canceled }
 }
@@ -80,36 +86,82 @@ async function isLeft(
   return people.isSamePerson(last.prompt, { channel: place.channel, actor })
 }
 
+/** What a command is to stop that may be handled long after it was received. */
+interface StopAim {
+  /** Whether it was tried before a restart, or is handled more than `pressMs` after it was received. Then it is bound to its aim. */
+  readonly isBound: boolean
+  /** Whether it was meant for a run: one that ran when it was received, or whose prompt it was meant for. */
+  readonly isMeantFor: (run: ActiveRun) => boolean
+  /** Whether it was sent after a prompt of the same chat, and no run there has ended since it was received. */
+  readonly isMeantForPrompt: (prompt: QueuedPrompt) => boolean
+  /** Returns how much of its time is left, in ms. Throws a `LatePressError` once it is over. */
+  readonly requireDue: RequireDue
+}
+
+/** Returns the aim of a command, by the message with which it was sent. */
+async function aimOf(
+  { state, registry, clock }: CommandServices,
+  { place, tries }: StopRequest,
+  messageRef: MessageRef,
+): Promise<StopAim> {
+  const agoMs = await receivedAgoMs(state, place, messageRef)
+  const sinceMs = stopwatch(clock)
+  const isBound = isTried({ tries }) || agoMs > pressMs
+  // What it was meant for may have ended since it was received. Then it must not stop what began after that.
+  const endedAfter = clock.now() - agoMs - clockToleranceMs
+  const recent = isBound ? await registry.listRecent(place) : []
+  const hasEndedSince = recent.some(({ finishedAt }) => finishedAt !== undefined && finishedAt >= endedAfter)
+  const isMeantForPrompt = (prompt: QueuedPrompt): boolean =>
+    !hasEndedSince && placeKey(prompt) === placeKey(place) && wasSentBefore(prompt, { messageRef })
+  const isMeantFor = (run: ActiveRun): boolean => {
+    const { isCanceled, prompt, followed, startedBy } = run.execution()
+    if (isCanceled || run.ageMs() >= agoMs) return true
+    return followed === undefined && startedBy === undefined && isMeantForPrompt(prompt)
+  }
+  const requireDue = (): number => {
+    const leftMs = pressMs - agoMs - sinceMs()
+    if (leftMs < 0) throw new LatePressError()
+    return leftMs
+  }
+  return { isBound, isMeantFor, isMeantForPrompt, requireDue }
+}
+
 /**
  * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
  * one of them if there is nothing else to stop. If the place has no run, stops those that were started elsewhere and whose asks it
- * shows. Without these, removes a prompt whose voice note is being transcribed. Otherwise aborts the session: for an admin, because
- * a run may have been started elsewhere, and for the author of a run that was put aside. A request that was tried before a
- * restart only stops runs that were canceled, or that started before it was received. If a run can't be stopped, the error goes
- * to `onError` and into the reply. Rejects with a `LatePressError` if the request is too late.
+ * shows. Without these, removes a queued prompt, see `dropFirst`. Otherwise aborts the session: for an admin, because
+ * a run may have been started elsewhere, and for the author of a run that was put aside.
+ *
+ * A command that was tried before a restart, or that is handled more than `pressMs` after it was received, only stops runs that it was
+ * meant for, see `StopAim`. If a run can't be stopped, the error goes to `onError` and into the reply. Rejects with a `LatePressError`
+ * if a press is too late.
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
-  const { place, person, actor, messageRef, command = '/stop', requireDue = () => {} } = request
-  const { state, runner, runs, routes, people, servers, onError } = services
-  const isAgain = isTried(request)
+  const { place, person, actor, messageRef, command = '/stop' } = request
+  const { runner, runs, routes, people, servers, onError } = services
   await runner.whenRestored(place)
-  const agoMs = isAgain && messageRef ? await receivedAgoMs(state, place, messageRef) : 0
+  const aim = messageRef && (await aimOf(services, request, messageRef))
+  const requireDue = request.requireDue ?? aim?.requireDue ?? (() => Number.POSITIVE_INFINITY)
+  // A prompt that is about to begin is active then.
+  if (runs.active(place).length === 0) await runner.changeQueue(place, async () => {})
   const active = runs.active(place)
   // A run that was started elsewhere is not active if the chat shows only its asks.
   const asking = active.length > 0 ? [] : runs.followed(place).filter((run) => run.execution().followed === 'asks')
-  // Before a crash it may have stopped the run of that time. It must not stop the next one.
-  const running = [...active, ...asking].filter((run) => !isAgain || run.execution().isCanceled || run.ageMs() >= agoMs)
-  if (isAgain && running.length === 0) return { text: texts.restartedCommand(command) }
+  const all = [...active, ...asking]
+  const running = aim?.isBound ? all.filter(aim.isMeantFor) : all
+  if (running.length === 0 && isTried(request)) return { text: texts.restartedCommand(command) }
+  if (running.length === 0 && all.length > 0) return { text: texts.lateStop(command) }
   const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) {
     const { followed, prompt } = others.execution()
     return { text: followed ? texts.mayNot('approve') : texts.othersRun(plain(prompt.actor.name)) }
   }
-  requireDue()
-  const note = running.length === 0 ? await dropNote(services, request) : undefined
-  if (note) return note
   try {
+    // A command is bound to these runs from here on.
+    request.requireDue?.()
+    const dropped = running.length === 0 ? await dropFirst(services, request, { requireDue, aim }) : undefined
+    if (dropped) return dropped
     const stops = await Promise.allSettled(mine.map(async (run) => await cancelFor(run, actor)))
     const failed = stops.find((stop) => stop.status === 'rejected')
     if (failed) throw failed.reason
@@ -128,7 +180,8 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
     await callWhileDue(requireDue, async () => await client.abort(sessionID))
     return { text: texts.canceled }
   } catch (error) {
-    if (error instanceof LatePressError) throw error
+    if (error instanceof LatePressError && request.requireDue) throw error
+    if (error instanceof LatePressError) return { text: texts.lateStop(command) }
     onError(toError(error))
     return { text: texts.notStopped(plain(chatMessageOf(error))) }
   }

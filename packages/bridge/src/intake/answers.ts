@@ -21,7 +21,7 @@ export type AnswerAsk = (
   options?: {
     /** Awaited before the answer is sent to the server. */
     readonly beforeAnswer?: () => Promise<void>
-    /** For a press. Default: it is never late. */
+    /** Default: it is never late. */
     readonly requireDue?: RequireDue
   },
 ) => Promise<boolean>
@@ -46,7 +46,7 @@ export function createAnswerAsk(
     const running = runs.followed({ channel, chat: inbound.chat }).flatMap(({ sinks, stream }) => {
       const followed = stream()
       const here = sinks.filter((one) => one.channel === channel)
-      return followed ? here.map(({ sink }) => ({ sink: dueSink(sink, requireDue), stream: followed })) : []
+      return followed ? here.map(({ sink }) => ({ sink: dueSink(sink, inbound, requireDue), stream: followed })) : []
     })
     return await answerWith({
       client: clientFor({ channel, actorID: inbound.actor.id, name: inbound.actor.name }, requireDue, onFailed),
@@ -56,12 +56,19 @@ export function createAnswerAsk(
     })({ ...inbound, answer })
   }
 
-  /** Returns a sink that finds no asks for a late press: an ask would take each answer that it is given. */
-  function dueSink(sink: Pick<Sink, 'findAsks'>, requireDue: RequireDue): Pick<Sink, 'findAsks'> {
+  /**
+   * Returns a sink that finds no asks for a late answer: an ask would take each answer that it is given. A late text that is none
+   * is not refused.
+   */
+  function dueSink(
+    sink: Pick<Sink, 'findAsks'>,
+    { type }: Pick<Inbound, 'type'>,
+    requireDue: RequireDue,
+  ): Pick<Sink, 'findAsks'> {
     return {
       findAsks: async (...given) => {
         const found = await sink.findAsks(...given)
-        requireDue()
+        if (type === 'press' || found.length > 0) requireDue()
         return found
       },
     }

@@ -1,6 +1,9 @@
+import { readPermissionAnswer } from '@reply/core'
+import { stopwatch } from '@reply/core/internal'
 import type { Actor, Inbound } from '@reply/sink'
 import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
+import { receivedAgoMs } from '../chats/seen-messages.ts'
 import type { Commands } from '../commands/dispatch.ts'
 import { LatePressError, type RequireDue } from '../commands/late-press.ts'
 import { editByReply } from '../commands/queue-steer.ts'
@@ -59,6 +62,11 @@ export interface Intake {
   undoTries(): readonly (readonly Write[])[]
 }
 
+/**
+ * How long after it was received a typed text may answer an ask, in ms: longer than the chats of a bridge that died wait for the
+ * next one.
+ */
+const answerMs = 15_000
 /** How many presses are remembered, so that one that is delivered again is not carried out again. */
 const mostPresses = 1000
 
@@ -253,16 +261,44 @@ export function createIntake(options: {
     }
     const hasNote = entry.files.some(isAudio)
     // Anyone may be heard in a voice note, and a transcriber may mishear, so it answers nothing. Nor does its caption.
-    const isAnswer =
-      !entry.isCommand && !hasNote && (await answerAsk(entry.channel, text, { beforeAnswer: noteAnswer }))
-    if (isAnswer) return await remove()
+    const answered = entry.isCommand || hasNote ? 'no' : await answerByText(entry, text, noteAnswer)
+    if (answered === 'yes') return await remove()
     // An earlier process was sending it as an answer, and the ask is no longer pending, most likely because of that.
     if (entry.isAnswer) return await refuse(texts.maybeAnswered)
+    if (answered === 'late') return await refuse(texts.lateAnswer)
     if (!people.personOf(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(texts.mayNot('prompt'))
     if (hasNote && !services.transcriber()) return await refuse(texts.noTranscriber)
     if (hasNote && entry.isCommand) return await refuse(texts.noteWithCommand)
     if (isOld || backlog.isGathering(entry)) return await backlog.addAndGather(entry, removal)
     await queueOrSteer(entry, removal)
+  }
+
+  /**
+   * Sends a text as the answer to an ask, if it is one. `late`: it would be one, or says only "yes", "no" or a number, and was received
+   * more than `answerMs` ago.
+   */
+  async function answerByText(
+    entry: QueuedPrompt,
+    text: InboundText,
+    beforeAnswer: () => Promise<void>,
+  ): Promise<'yes' | 'no' | 'late'> {
+    const isBare = isBareAnswer(entry.text)
+    // The time costs a read of the state.
+    if (!isBare && runs.followed(entry).length === 0) return 'no'
+    const agoMs = await receivedAgoMs(state, entry, entry.messageRef)
+    const sinceMs = stopwatch(clock)
+    const requireDue = (): number => {
+      const leftMs = answerMs - agoMs - sinceMs()
+      if (leftMs < 0) throw new LatePressError()
+      return leftMs
+    }
+    try {
+      if (await answerAsk(entry.channel, text, { beforeAnswer, requireDue })) return 'yes'
+      return isBare && agoMs > answerMs ? 'late' : 'no'
+    } catch (error) {
+      if (error instanceof LatePressError) return 'late'
+      throw error
+    }
   }
 
   /**
@@ -423,4 +459,10 @@ export function createIntake(options: {
     const grown = { ...albumPrompt, receivedAt, text, files: [...albumPrompt.files, ...entry.files] }
     return await state.commit([...removal, runner.replace(grown)])
   }
+}
+
+/** Whether a text is an answer to a permission and nothing else, for example "yes" or "2". */
+function isBareAnswer(text: string): boolean {
+  const read = readPermissionAnswer(text, { canAlways: true })
+  return read.type === 'answer' || (read.type === 'reject' && read.message === undefined)
 }

@@ -72,8 +72,8 @@ export function isOfAlbum(queued: QueuedPrompt, { albumID, messageRef }: QueuedP
   return first === undefined || later === undefined || Math.abs(later - first) <= albumSpreadMs
 }
 
-/** How much the times of platforms, which are whole seconds, may differ from this computer's, in ms. */
-const clockToleranceMs = 2000
+/** How much the times of platforms, which are whole seconds, and of other machines may differ from this computer's, in ms. */
+export const clockToleranceMs = 2000
 
 /**
  * Whether a prompt was surely sent more than `ageMs` before `now`, and so before a run that it must not steer: by the
@@ -104,7 +104,7 @@ export function begun({ isUnbegun: _, ...entry }: QueuedPrompt): QueuedPrompt {
  * - WhatsApp: no number, and a time in whole seconds.
  *   https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
  */
-export function wasSentBefore(one: QueuedPrompt, other: QueuedPrompt): boolean {
+export function wasSentBefore(one: Pick<QueuedPrompt, 'messageRef'>, other: Pick<QueuedPrompt, 'messageRef'>): boolean {
   const order = compareNumbers(one.messageRef.id, other.messageRef.id)
   if (order !== undefined) return order < 0
   const { postedAt: oneAt } = one.messageRef

@@ -36,11 +36,12 @@ export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
  * - `meant`: one of its buttons was pressed, or the text replies to it.
  * - `fits`: the text answers it.
  * - `maybe`: the text answers it, but the person may not have seen it. The text then answers neither this ask nor another.
+ * - `late`: the text would have answered it, but it was closed after the text was written. The text then answers no other ask.
  * - `unfit`: it accepts text, but this text does not answer it.
  */
 export interface AskMatch {
   /** How well the input fits the ask, see `AskMatch`. */
-  readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
+  readonly type: 'meant' | 'fits' | 'maybe' | 'late' | 'unfit'
   /** The ask that the input may answer, as it is now. */
   readonly ask: Ask
   /** Applies the input to this ask in its current state. Only the first answer to an ask counts. */
@@ -67,15 +68,16 @@ export interface AskFinderOptions {
 
 /**
  * Applies the input to the first ask that it is meant for, or else to the one that it fits, or else to the first that it
- * doesn't fit. If it fits one ask and also fits or may fit another, applies it to none and returns an error. Undefined if
- * there is no match, or none but `maybe`.
+ * doesn't fit. If it fits one ask and also fits or may fit another, applies it to none and returns an error, as for a text that
+ * is late. Undefined if there is no match, or none but `maybe`.
  */
 export function takeBestMatch(found: readonly AskMatch[], texts: Texts): AskResult | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
-  const candidates = found.filter(({ type }) => type === 'fits' || type === 'maybe')
+  const candidates = found.filter(({ type }) => type === 'fits' || type === 'maybe' || type === 'late')
   if (!meant && first && candidates.length > 1) return errorResult(first.ask, texts.whichOne)
-  return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
+  const late = found.find(({ type }) => type === 'late')
+  return (meant ?? first ?? late ?? found.find(({ type }) => type === 'unfit'))?.take()
 }
 
 /** Finds the asks of one reply that an input may answer. */
@@ -187,6 +189,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     if (type === 'outdated') return refusedMatch(ask, texts.alreadyResolved)
     const step = stepKey(ask)
     const may = await mayAnswerAsk(ask, actor)
+    if (type === 'closed') return may ? lateMatch(ask, input) : undefined
     const read = readAsk(ask, input)
     // The ask may have moved on to another question while the host decided.
     const takeNow = (): AskResult => recordAnswer(step === stepKey(ask) ? readAsk(ask, input) : undefined, ask, actor)
@@ -218,6 +221,19 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
       return isAnswer ? { ...found, type: 'unfit', take: () => errorResult(ask, texts.pressOrReply) } : undefined
     // Without known answerers, any conversation could count as an answer.
     return read.state.guard ? found : undefined
+  }
+
+  /**
+   * Returns the match of a text with an ask that was closed after the text was written. Undefined unless the text would have been
+   * one of the answers that the ask offered: any other one is what the person says next.
+   */
+  function lateMatch(closed: Ask, input: AskText): AskMatch | undefined {
+    const state = ledger().asks[closed.requestID]
+    if (!state || (chat.kind !== 'private' && (closed.type === 'permission' || !state.guard))) return undefined
+    const ask: Ask = { ...closed, status: 'pending' }
+    const reading = readAskInput(ask, input, { state, texts })
+    if (!isOffered(ask, reading, state)) return undefined
+    return { type: 'late', ask: closed, take: () => errorResult(closed, texts.alreadyResolved) }
   }
 
   /** Returns the error for an actor who may not answer. */

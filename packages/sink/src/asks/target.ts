@@ -14,12 +14,13 @@ import { permissionCardKey } from './permission.ts'
  * - `reply`: the text replies to a message of the ask.
  * - `bare`: the text replies to nothing, and the chat showed the ask before the text was written.
  * - `maybe`: like `bare`, but the chat is not known to have shown the ask before the text. The person may have seen it.
+ * - `closed`: like `bare`, but the ask was closed after the text was written, so the text may be an answer to it.
  * - `unconfirmed`: the text replies to an unknown message while the ask is being posted. It may be the ask's.
  * - `outdated`: the text replies to a message of an ask that has since been answered or changed.
  * - `unshown`: the text replies to an ask that was not shown completely before the text was written.
  */
 export interface Target {
-  readonly type: 'reply' | 'bare' | 'maybe' | 'unconfirmed' | 'outdated' | 'unshown'
+  readonly type: 'reply' | 'bare' | 'maybe' | 'closed' | 'unconfirmed' | 'outdated' | 'unshown'
   readonly ask: Ask
 }
 
@@ -53,7 +54,8 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
     return [{ type: isShown ? 'reply' : 'unshown', ask }]
   }
   if (wroteAt === undefined || !isWrittenIn(chat, input)) return []
-  return pendingAsks(reply).flatMap((ask): readonly Target[] => {
+  return reply.asks.flatMap((ask): readonly Target[] => {
+    if (ask.status !== 'pending') return isClosedAfter(wroteAt, ask, ledger) ? [{ type: 'closed', ask }] : []
     const state = ledger.asks[ask.requestID]
     const shownAt = state && shownSince(ask, state, ledger)
     if (shownAt !== undefined && isWrittenAfter(wroteAt, shownAt)) return [{ type: 'bare', ask }]
@@ -62,6 +64,17 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
     )
     return isMaybeThere ? [{ type: 'maybe', ask }] : []
   })
+}
+
+/** Whether a closed ask may have looked open to the author of a text: it was posted before, and closed after it was written. */
+function isClosedAfter(wroteAt: number, { requestID, closedAt }: Ask, ledger: Ledger): boolean {
+  if (closedAt === undefined || !isWrittenAfter(closedAt, wroteAt)) return false
+  return ledger.entries.some(
+    (entry) =>
+      requestIDOf(entry.card) === requestID &&
+      entry.state !== 'failed' &&
+      isWrittenAfter(wroteAt, refOf(entry)?.postedAt ?? entry.at),
+  )
 }
 
 /** Returns pending asks with a message that the platform has not confirmed yet. */

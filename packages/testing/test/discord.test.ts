@@ -16,6 +16,16 @@ test('the screen shows a post as rendered, the response returns it as sent', asy
   expect(String(body.id)).toMatch(/^\d{19}$/)
 })
 
+test('a post in the middle of a millisecond gets the id of that millisecond', async () => {
+  const { clock, call } = await start()
+  await clock.advance(0.5)
+  const { status, body } = await call('POST', messages, { content: 'a' })
+  expect([status, new Date(Number(BigInt(String(body.id)) >> 22n) + Date.UTC(2015, 0, 1)).toISOString()]).toEqual([
+    200,
+    new Date(clock.now()).toISOString(),
+  ])
+})
+
 describe('rejected with its error code:', () => {
   const select = { type: 3, custom_id: 's', options: [{ label: 'a', value: 'a' }] }
   test.each<[string, object, number, string?]>([

@@ -110,7 +110,7 @@ const epochMs = Date.UTC(2015, 0, 1)
 function createSnowflakes(clock: TestClock): () => string {
   let last = 0n
   return () => {
-    const earliest = BigInt(clock.now() - epochMs) << 22n
+    const earliest = BigInt(Math.floor(clock.now()) - epochMs) << 22n
     last = earliest > last ? earliest : last + 1n
     return String(last)
   }

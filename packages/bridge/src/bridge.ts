@@ -443,7 +443,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   /** Does at once what another process told: it released leases, was told to pause, or stored something for this one. */
   function onHint(hint: string): void {
     receiver.onHint(hint)
-    if (hint === 'free' || hint === 'frozen') beatNow()
+    if (hint === 'free' || hint === 'frozen' || hint === 'demand') beatNow()
   }
 
   /** Beats now. Ignores errors, because the next regular beat is soon. */

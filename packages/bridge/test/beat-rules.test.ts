@@ -8,8 +8,15 @@ const forMs = 4000
 /** How long before its expiry a member stops its calls, in ms. */
 const marginMs = 500
 
+interface BudgetLimit {
+  readonly total: number
+  readonly windowMs: number
+  readonly mostGrowing?: number
+}
+
 /** A state with a clock that only `pass` advances, and one budget. */
-function createState({ total, windowMs }: { readonly total: number; readonly windowMs: number }) {
+function createState({ mostGrowing, ...limit }: BudgetLimit) {
+  const { windowMs } = limit
   let rows = nothing
   let now = 1_000_000
   return {
@@ -18,8 +25,8 @@ function createState({ total, windowMs }: { readonly total: number; readonly win
     },
     now: () => now,
     /** Beats, and returns the share. */
-    beat: (member: string, demand = 0, used = 0): number => {
-      const budgets: BeatRequest['budgets'] = { bot: { total, windowMs, demand, used } }
+    beat: (member: string, demand = 0, used = 0, growing = 0): number => {
+      const budgets: BeatRequest['budgets'] = { bot: { ...limit, mostGrowing, demand, growing, used } }
       const { beat, ...effect } = beatAfter(rows, { member, forMs, layout: '1', wants: {}, budgets }, now)
       rows = effect.rows
       if (beat.type !== 'admitted') throw new Error(`refused: ${beat.reason}`)
@@ -30,9 +37,11 @@ function createState({ total, windowMs }: { readonly total: number; readonly win
     },
     /** Whether a member would get all, because no member uses the budget. */
     isFree: (member: string) =>
-      rows.shares.every((row) =>
-        row.member === member ? row.expiresAt + windowMs <= now || row.reserved === 0 : row.expiresAt <= now,
-      ),
+      rows.shares
+        .filter(({ isCounted }) => !isCounted)
+        .every((row) =>
+          row.member === member ? row.expiresAt + windowMs <= now || row.reserved === 0 : row.expiresAt <= now,
+        ),
   }
 }
 
@@ -42,17 +51,19 @@ type State = ReturnType<typeof createState>
 interface Process {
   readonly member: string
   share: number
+  /** How many calls may count until the next beat, though the share is smaller. */
+  most: number
   calls: number[]
   heldUntil: number
   /** A beat that the store has not got yet. */
-  asked?: { readonly at: number; readonly demand: number; readonly used: number }
+  asked?: { readonly at: number; readonly demand: number; readonly growing: number; readonly used: number }
   /** An answer of the store that has not arrived yet. */
   answer?: { readonly at: number; readonly share: number }
   isFrozen: boolean
 }
 
 function createProcess(member: string): Process {
-  return { member, share: 0, calls: [], heldUntil: Number.NEGATIVE_INFINITY, isFrozen: false }
+  return { member, share: 0, most: 0, calls: [], heldUntil: Number.NEGATIVE_INFINITY, isFrozen: false }
 }
 
 const types = ['call', 'ask', 'serve', 'hear', 'beat', 'lose', 'leave', 'die', 'freeze', 'wake', 'pass'] as const
@@ -62,6 +73,7 @@ const step = fc.record({
   index: fc.nat(3),
   count: fc.nat(48),
   demand: fc.nat(20),
+  growing: fc.nat(20),
   ms: fc.constantFrom(1, 100, 300, 1000, 3000, 5000),
 })
 
@@ -77,43 +89,55 @@ function play(
 ) {
   let created = 0
   const processes = Array.from({ length: 4 }, () => createProcess(`${created++}`))
-  /** Calls of processes that died. */
+  /** Calls of processes that died, and of those that left and told of them. */
   let left: number[] = []
+  const counted: number[] = []
   const recent = (calls: readonly number[]) => calls.filter((at) => at > state.now() - windowMs)
   const used = (one: Process) => recent(one.calls).length
-  const ask = (one: Process, demand: number) => {
+  const mostNow = (one: Process) => Math.max(one.share, Math.min(one.most, used(one) + 1))
+  const ask = (one: Process, demand: number, growing: number) => {
     if (one.isFrozen || one.asked || one.answer) return
-    if (state.now() >= one.heldUntil) one.share = 0
-    one.asked = { at: state.now(), demand, used: Math.max(one.share, used(one)) }
+    if (state.now() >= one.heldUntil) {
+      one.share = 0
+      one.most = 0
+    }
+    one.most = mostNow(one)
+    one.asked = { at: state.now(), demand, growing, used: Math.max(one.most, used(one)) }
   }
   const serve = (one: Process) => {
     if (!one.asked) return
     if (state.isFree(one.member)) {
-      // A bridge that starts alone can't wait for what was left of others.
+      // A bridge that starts alone can't wait for what dead ones may have used.
       left = []
       for (const other of processes) if (other !== one) other.calls = []
     }
-    one.answer = { at: one.asked.at, share: state.beat(one.member, one.asked.demand, one.asked.used) }
+    const { at, demand, growing, used: told } = one.asked
+    one.answer = { at, share: state.beat(one.member, demand, told, growing) }
     delete one.asked
   }
   const hear = (one: Process) => {
     if (one.isFrozen || !one.answer) return
     one.share = one.answer.share
+    one.most = mostNow(one)
     one.heldUntil = one.answer.at + forMs - marginMs
     delete one.answer
   }
-  for (const { type, index, count, demand, ms } of steps) {
+  for (const { type, index, count, demand, growing, ms } of steps) {
     const one = processes[index] ?? createProcess('')
     if (type === 'pass') state.pass(ms)
     if (type === 'call' && !one.isFrozen && state.now() < one.heldUntil)
-      for (let call = 0; call < count && used(one) < one.share; call++) one.calls.push(state.now())
-    if (type === 'ask' || type === 'beat') ask(one, demand)
+      for (let call = 0; call < count && used(one) < Math.max(one.share, one.most); call++) one.calls.push(state.now())
+    if (type === 'ask' || type === 'beat') ask(one, demand, growing)
     if (type === 'serve' || type === 'beat') serve(one)
     if (type === 'hear' || type === 'beat') hear(one)
     if (type === 'lose') delete one.answer
     if (type === 'leave' && !one.isFrozen && !one.asked && !one.answer) {
-      state.leave(one.member, { bot: used(one) })
+      const calls = recent(one.calls)
+      state.leave(one.member, { bot: calls.map((at) => ({ calls: 1, forMs: at + windowMs - state.now() })) })
+      counted.push(...calls)
+      one.calls = []
       one.share = 0
+      one.most = 0
       one.heldUntil = Number.NEGATIVE_INFINITY
     }
     if (type === 'die') {
@@ -122,7 +146,7 @@ function play(
     }
     if (type === 'freeze') one.isFrozen = true
     if (type === 'wake') one.isFrozen = false
-    check(recent([...left, ...processes.flatMap(({ calls }) => calls)]).length)
+    check(recent([...left, ...counted, ...processes.flatMap(({ calls }) => calls)]).length)
   }
 }
 
@@ -206,13 +230,64 @@ test('a demand that others leave room for is met at once, and the rest of the bu
   expect(beatAll({ a: 100 })).toEqual([46, 1, 1, 1])
 })
 
-test('a lone member gets all at once, also after another one died', () => {
+test('the calls of a member that left are free for others one by one, as they no longer count', () => {
+  const state = createState({ total: 24, windowMs: 60_500 })
+  for (const member of ['a', 'b', 'a', 'b']) state.beat(member, 24, 0)
+  state.leave('b', {
+    bot: [
+      { calls: 2, forMs: 60_000 },
+      { calls: 9, forMs: 5000 },
+    ],
+  })
+  expect(state.beat('a', 24, 12)).toBe(13)
+  state.pass(4999)
+  expect(state.beat('a', 24, 13)).toBe(13)
+  state.pass(1)
+  expect(state.beat('a', 24, 13)).toBe(22)
+  for (let second = 0; second < 55; second++) {
+    expect(state.beat('a', 24, 22)).toBe(22)
+    state.pass(1000)
+  }
+  expect(state.beat('a', 24, 22)).toBe(24)
+})
+
+test('a lone member gets all at once after another one died, and all but the counted calls after one left', () => {
   const state = createState({ total: 24, windowMs: 60_500 })
   expect(state.beat('a')).toBe(24)
   state.pass(forMs)
   expect(state.beat('b')).toBe(24)
-  state.leave('b', { bot: 3 })
-  expect(state.beat('c')).toBe(24)
+  state.leave('b', { bot: [{ calls: 3, forMs: 60_500 }] })
+  expect(state.beat('c')).toBe(21)
+  state.pass(forMs)
+  expect(state.beat('d')).toBe(21)
+  state.pass(60_500 - forMs)
+  expect(state.beat('d', 0, 21)).toBe(24)
+})
+
+test('other calls than those of growing texts are met first, whatever texts want', () => {
+  const state = createState({ total: 49, windowMs: 60_500, mostGrowing: 40 })
+  const share = (member: string, demand: number, growing: number) => {
+    for (let round = 0; round < 3; round++) {
+      state.beat('texts', 1210, 0, 1210)
+      state.beat(member, demand, 0, growing)
+    }
+    return state.beat(member, demand, 0, growing)
+  }
+  // Ten texts on Slack without streams. A fifth of the edits is not for them.
+  expect(share('asks', 1, 0)).toBe(4)
+  expect(share('asks', 20, 0)).toBe(20)
+  expect(share('asks', 48, 0)).toBe(48)
+})
+
+test('texts get as much of a budget as others in another process', () => {
+  const state = createState({ total: 98, windowMs: 60_500 })
+  for (let round = 0; round < 3; round++) for (const member of ['a', 'b']) state.beat(member, 0, 0)
+  const shares = { a: 0, b: 0 }
+  for (let round = 0; round < 3; round++) {
+    shares.a = state.beat('a', 363, 0, 363)
+    shares.b = state.beat('b', 121, 0, 121)
+  }
+  expect(shares).toEqual({ a: 73, b: 25 })
 })
 
 test('a member that comes back after an outage leaves others what they may have used', () => {

@@ -40,7 +40,7 @@ const forOneMember: StoreContractOptions['skip'] = {
   'freezes a budget for all members': oneMember,
   'gives each of many members that beat at the same time a share, and no lease twice': oneMember,
   'answers random calls of members by the rules, whatever they are': oneMember,
-  'passes hints on to another store, of commits, freed leases and freezes': oneMember,
+  'passes hints on to another store, of commits, freed leases, freezes and demands': oneMember,
 }
 
 const forgetful = 'it forgets everything with its process'

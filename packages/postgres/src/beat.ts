@@ -9,7 +9,12 @@ export type EncodedBeat =
       readonly leases: readonly { readonly name: string; readonly fence: number }[] | null
       readonly excess: readonly { readonly g: string; readonly count: number }[] | null
       readonly others: number
-      readonly budgets: readonly { readonly b: string; readonly share: number; readonly frozen: number }[]
+      readonly budgets: readonly {
+        readonly b: string
+        readonly share: number
+        readonly target: number
+        readonly frozen: number
+      }[]
     }
 
 /** Returns the arguments of the function `beat`. */
@@ -24,8 +29,10 @@ export function encodedRequest(request: BeatRequest): readonly unknown[] {
     named.map(({ group }) => packed(group)),
     named.map(({ name }) => keyBytes(name)),
     JSON.stringify(
-      Object.entries(budgets).map(([budget, { total, windowMs, demand, used, freezeForMs = 0 }]) => {
-        return { b: packed(budget), total, window_ms: windowMs, demand, used, freeze_ms: freezeForMs }
+      Object.entries(budgets).map(([budget, { total, windowMs, demand, growing = 0, used, ...more }]) => {
+        const { mostGrowing = total, freezeForMs = 0 } = more
+        const limits = { total, most_growing: mostGrowing, window_ms: windowMs }
+        return { b: packed(budget), ...limits, demand, growing, used, freeze_ms: freezeForMs }
       }),
     ),
   ]
@@ -35,7 +42,11 @@ export function encodedRequest(request: BeatRequest): readonly unknown[] {
 export function encodedLeave(member: string, used: UsedCalls = {}): readonly unknown[] {
   return [
     packed(member),
-    JSON.stringify(Object.entries(used).map(([budget, calls]) => ({ b: packed(budget), used: calls }))),
+    JSON.stringify(
+      Object.entries(used).map(([budget, counted]) => {
+        return { b: packed(budget), counted: counted.map(({ calls, forMs }) => ({ calls, for_ms: forMs })) }
+      }),
+    ),
   ]
 }
 
@@ -50,6 +61,8 @@ export function decodedBeat(encoded: EncodedBeat, { member, forMs }: BeatRequest
     }),
     excess: Object.fromEntries((excess ?? []).map(({ g, count }) => [unpacked(g), count])),
     others,
-    budgets: Object.fromEntries(budgets.map(({ b, share, frozen }) => [unpacked(b), { share, frozenForMs: frozen }])),
+    budgets: Object.fromEntries(
+      budgets.map(({ b, share, target, frozen }) => [unpacked(b), { share, target, frozenForMs: frozen }]),
+    ),
   }
 }

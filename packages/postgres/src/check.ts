@@ -22,6 +22,8 @@ const functions = [
   'reservation_of',
   'whole_calls',
   'give_back_share',
+  'is_used',
+  'keep_counted',
   'take_share',
   'try_lock_members',
   'try_lock_state',

@@ -41,10 +41,11 @@ CREATE TABLE ${schema}.members (
   expires_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
--- What a member may use of a budget until expires_at, and what others can't have until one window after that.
+-- What a member may use of a budget until expires_at, and what others can't have until one window after that. is_counted: calls that
+-- a member counted when it left, which no member uses.
 CREATE TABLE ${schema}.shares (
-  budget text, member text, demand bigint NOT NULL, share bigint NOT NULL, reserved bigint NOT NULL,
-  expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, PRIMARY KEY (budget, member)
+  budget text, member text, demand bigint NOT NULL, growing bigint NOT NULL, share bigint NOT NULL, reserved bigint NOT NULL,
+  expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, is_counted boolean NOT NULL, PRIMARY KEY (budget, member)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE ${schema}.freezes (
@@ -227,6 +228,11 @@ CREATE FUNCTION ${schema}.leases_to_take(
   ) AS free WHERE place <= lacking
 $$;
 
+-- Whether a member may use its share of a budget.
+CREATE FUNCTION ${schema}.is_used(r ${schema}.shares, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT NOT r.is_counted AND ${schema}.is_valid_until(r.expires_at, now)
+$$;
+
 -- Returns what others can't have of a budget: the most calls of a member that count within a window from now on.
 CREATE FUNCTION ${schema}.reservation_of(r ${schema}.shares, now timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN r.expires_at + r.window_ms * interval '1 ms' > now AND r.expires_at <= now + interval '60000 ms'
@@ -238,70 +244,105 @@ CREATE FUNCTION ${schema}.whole_calls(calls float8) RETURNS bigint LANGUAGE sql 
   SELECT least(1000000, greatest(0, ceil(calls)))::bigint
 $$;
 
--- Gives back what a member has of a budget that it no longer uses. What it used stays reserved for one window, or all it had.
-CREATE FUNCTION ${schema}.give_back_share(
-  of_budget text, of_member text, used float8, now timestamptz
-) RETURNS void LANGUAGE sql AS $$
-  UPDATE ${schema}.shares AS s
-    SET share = 0, expires_at = now, reserved = least(s.reserved, ${schema}.whole_calls(used))
-    WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_valid_until(s.expires_at, now)
+-- Gives back what a member has of a budget that it no longer uses. It stays reserved for one window.
+CREATE FUNCTION ${schema}.give_back_share(of_budget text, of_member text, now timestamptz) RETURNS void LANGUAGE sql AS $$
+  UPDATE ${schema}.shares AS s SET share = 0, expires_at = now
+    WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_used(s, now)
 $$;
 
--- Divides a budget again for the beat of a member, and returns its share.
+-- Replaces what a member has of budgets by its calls that count: a row for each time at which some no longer do, as if a member had
+-- ended one window before that. The longest come first, and they are at most what the member had.
+CREATE FUNCTION ${schema}.keep_counted(of_member text, used_calls json, now timestamptz) RETURNS void LANGUAGE sql AS $$
+  WITH had AS (
+    DELETE FROM ${schema}.shares AS s USING json_to_recordset(used_calls) AS r(b text)
+      WHERE s.member = of_member AND s.budget = r.b AND ${schema}.is_used(s, now) RETURNING s.*
+  ), counted AS (
+    SELECT r.b, ${schema}.whole_calls(c.calls) AS calls, greatest(0, c.for_ms) AS for_ms,
+      row_number() OVER (PARTITION BY r.b ORDER BY c.for_ms DESC, c.place) AS place
+    FROM json_to_recordset(used_calls) AS r(b text, counted json),
+      ROWS FROM (json_to_recordset(r.counted) AS (calls float8, for_ms float8)) WITH ORDINALITY AS c(calls, for_ms, place)
+  ), summed AS (
+    SELECT c.*, sum(c.calls) OVER (PARTITION BY c.b ORDER BY c.place) - c.calls AS longer FROM counted AS c
+  ), rows AS (
+    SELECT h.budget, greatest(0, least(s.calls, h.reserved - s.longer)) AS reserved, h.window_ms,
+      now + least(0, s.for_ms - h.window_ms) * interval '1 ms' AS ended_at
+    FROM had AS h JOIN summed AS s ON s.b = h.budget
+  )
+  INSERT INTO ${schema}.shares AS s
+    SELECT budget, of_member || '/' || extract(epoch FROM ended_at), 0, 0, 0, sum(reserved), ended_at, window_ms, true
+      FROM rows GROUP BY budget, ended_at, window_ms
+    ON CONFLICT (budget, member) DO UPDATE SET reserved = s.reserved + excluded.reserved
+$$;
+
+-- Divides a budget again for the beat of a member, and returns its share, and what that is to be once others no longer use it.
 CREATE FUNCTION ${schema}.take_share(
-  of_budget text, of_member text, total bigint, of_window_ms float8, of_demand bigint, used bigint, now timestamptz,
-  until timestamptz
-) RETURNS bigint LANGUAGE plpgsql AS $$
+  of_budget text, of_member text, total bigint, most_growing bigint, of_window_ms float8, of_demand bigint, of_growing bigint,
+  used bigint, now timestamptz, until timestamptz, OUT part bigint, OUT target bigint, OUT lacks_calls boolean
+) LANGUAGE plpgsql AS $$
 DECLARE
   kept bigint;
   others bigint;
-  before numeric;
-  upto numeric;
-  all_up numeric;
+  rival record;
+  for_needs numeric;
+  for_texts numeric;
   rest numeric;
-  divided numeric;
-  count bigint;
-  place bigint;
-  part bigint;
+  demanded bigint;
 BEGIN
-  -- A budget that a member begins to use while no other one does is all its own. What was left of others is forgotten.
+  -- What dead members had is forgotten when a member begins to use a budget that no other one does.
   PERFORM 1 FROM ${schema}.shares AS s WHERE s.budget = of_budget AND (
-    ${schema}.is_valid_until(s.expires_at, now) OR s.member = of_member AND ${schema}.reservation_of(s, now) > 0
+    ${schema}.is_used(s, now) OR s.member = of_member AND ${schema}.reservation_of(s, now) > 0
   );
-  DELETE FROM ${schema}.shares AS s WHERE s.budget = of_budget
-    AND (NOT FOUND OR NOT (${schema}.is_valid_until(s.expires_at, now) OR ${schema}.reservation_of(s, now) > 0));
+  DELETE FROM ${schema}.shares AS s WHERE s.budget = of_budget AND (
+    NOT (FOUND OR s.is_counted) OR NOT (${schema}.is_used(s, now) OR ${schema}.reservation_of(s, now) > 0)
+  );
 
   SELECT coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
     -- A member that expired may report calls that others were given since then.
     least(used, coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
     INTO others, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
+  SELECT s.demand INTO demanded FROM ${schema}.shares AS s
+    WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_used(s, now);
 
-  -- 1 for each member, then what each demands, and the rest evenly. Demands above the total divide it.
+  -- 1 for each member, then what each demands for other calls than growing texts, then what each demands for those, and the rest
+  -- evenly. Demands that are too large divide what there is.
   WITH rivals AS (
-    SELECT s.member, s.demand FROM ${schema}.shares AS s
-      WHERE s.budget = of_budget AND s.member <> of_member AND ${schema}.is_valid_until(s.expires_at, now)
-    UNION ALL SELECT of_member, of_demand
+    SELECT s.member, s.demand, greatest(0, s.demand - s.growing - 1) AS needs FROM ${schema}.shares AS s
+      WHERE s.budget = of_budget AND s.member <> of_member AND ${schema}.is_used(s, now)
+    UNION ALL SELECT of_member, of_demand, greatest(0, of_demand - of_growing - 1)
+  ), divided AS (
+    SELECT r.member, r.needs, greatest(0, r.demand - 1 - r.needs) AS texts FROM rivals AS r
   ), summed AS (
-    SELECT r.member, greatest(0, r.demand - 1) AS wanted,
-      sum(greatest(0, r.demand - 1)) OVER (ORDER BY r.member COLLATE "C") AS up_to,
-      sum(greatest(0, r.demand - 1)) OVER () AS all_up,
-      row_number() OVER (ORDER BY r.member COLLATE "C") AS place, count(*) OVER () AS count
-    FROM rivals AS r
+    SELECT d.member, d.needs, d.texts, sum(d.needs) OVER (ORDER BY d.member COLLATE "C") AS needs_up_to,
+      sum(d.texts) OVER (ORDER BY d.member COLLATE "C") AS texts_up_to,
+      sum(d.needs) OVER () AS all_needs, sum(d.texts) OVER () AS all_texts,
+      row_number() OVER (ORDER BY d.member COLLATE "C") AS place, count(*) OVER () AS count
+    FROM divided AS d
   )
-  SELECT m.up_to - m.wanted, m.up_to, m.all_up, m.place, m.count INTO before, upto, all_up, place, count
-    FROM summed AS m WHERE m.member = of_member;
-  IF total < count THEN part := CASE WHEN place <= total THEN 1 ELSE 0 END;
+  SELECT * INTO rival FROM summed AS m WHERE m.member = of_member;
+  IF total < rival.count THEN target := CASE WHEN rival.place <= total THEN 1 ELSE 0 END;
   ELSE
-    divided := least(total - count, all_up);
-    rest := total - count - divided;
-    part := 1 + coalesce(div(divided * upto, nullif(all_up, 0)) - div(divided * before, nullif(all_up, 0)), 0)
-      + div(rest * place, count) - div(rest * (place - 1), count);
+    for_needs := least(total - rival.count, rival.all_needs);
+    for_texts := least(total - rival.count - for_needs, most_growing, rival.all_texts);
+    rest := total - rival.count - for_needs - for_texts;
+    target := 1
+      + coalesce(
+        div(for_needs * rival.needs_up_to, nullif(rival.all_needs, 0))
+          - div(for_needs * (rival.needs_up_to - rival.needs), nullif(rival.all_needs, 0)), 0
+      )
+      + coalesce(
+        div(for_texts * rival.texts_up_to, nullif(rival.all_texts, 0))
+          - div(for_texts * (rival.texts_up_to - rival.texts), nullif(rival.all_texts, 0)), 0
+      )
+      + div(rest * rival.place, rival.count) - div(rest * (rival.place - 1), rival.count);
   END IF;
-  part := greatest(0, least(part, total - others));
-  INSERT INTO ${schema}.shares VALUES (of_budget, of_member, of_demand, part, greatest(part, kept), until, of_window_ms)
-    ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, share = excluded.share,
+  part := greatest(0, least(target, total - others));
+  -- Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each member
+  -- that hears it beats.
+  lacks_calls := part < target AND of_demand >= coalesce(2 * greatest(1, demanded), 0);
+  INSERT INTO ${schema}.shares
+    VALUES (of_budget, of_member, of_demand, of_growing, part, greatest(part, kept), until, of_window_ms, false)
+    ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, growing = excluded.growing, share = excluded.share,
       reserved = excluded.reserved, expires_at = excluded.expires_at, window_ms = excluded.window_ms;
-  RETURN part;
 END $$;
 
 -- Gets the lock under which members are admitted and budgets are divided. Returns false if that takes too long.
@@ -335,6 +376,8 @@ DECLARE
   taken bigint := 0;
   b record;
   part bigint;
+  target bigint;
+  lacks_calls boolean;
   parts json[] := '{}';
   frozen_until timestamptz;
 BEGIN
@@ -378,23 +421,27 @@ BEGIN
   END IF;
 
   IF is_locked THEN
-    PERFORM ${schema}.give_back_share(s.budget, of_member, s.reserved, now) FROM ${schema}.shares AS s
+    PERFORM ${schema}.give_back_share(s.budget, of_member, now) FROM ${schema}.shares AS s
       WHERE s.member = of_member AND s.budget <> ALL (ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)));
     DELETE FROM ${schema}.freezes AS f WHERE NOT ${schema}.is_frozen_at(f.since, f.until, now);
   END IF;
   FOR b IN
     SELECT * FROM json_to_recordset(budgets)
-      AS r(b text, total float8, window_ms float8, demand float8, used float8, freeze_ms float8)
+      AS r(
+        b text, total float8, most_growing float8, window_ms float8, demand float8, growing float8, used float8, freeze_ms float8
+      )
   LOOP
     IF is_locked THEN
-      part := ${schema}.take_share(
-        b.b, of_member, greatest(0, floor(b.total))::bigint, b.window_ms, ${schema}.whole_calls(b.demand),
+      SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM ${schema}.take_share(
+        b.b, of_member, greatest(0, floor(b.total))::bigint, greatest(0, floor(b.most_growing))::bigint, b.window_ms,
+        ${schema}.whole_calls(b.demand), least(${schema}.whole_calls(b.growing), ${schema}.whole_calls(b.demand)),
         ${schema}.whole_calls(b.used), now, until
-      );
+      ) AS t;
+      IF lacks_calls THEN PERFORM ${schema}.send_hint('demand'); END IF;
     ELSE
       UPDATE ${schema}.shares SET expires_at = until
         WHERE budget = b.b AND member = of_member AND ${schema}.is_valid_until(expires_at, now)
-        RETURNING share INTO part;
+        RETURNING share, share INTO part, target;
     END IF;
     IF b.freeze_ms > 0 THEN
       INSERT INTO ${schema}.freezes AS f VALUES (b.b, now, now + b.freeze_ms * interval '1 ms')
@@ -405,7 +452,7 @@ BEGIN
     SELECT f.until INTO frozen_until FROM ${schema}.freezes AS f
       WHERE f.budget = b.b AND ${schema}.is_frozen_at(f.since, f.until, now);
     parts := parts || json_build_object(
-      'b', b.b, 'share', coalesce(part, 0),
+      'b', b.b, 'share', coalesce(part, 0), 'target', coalesce(target, 0),
       'frozen', greatest(0, extract(epoch FROM coalesce(frozen_until, now) - now) * 1000)
     );
   END LOOP;
@@ -431,12 +478,13 @@ END $$;
 
 -- Removes a member, ends its leases and gives back its shares.
 CREATE FUNCTION ${schema}.leave(of_member text, used_calls json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  now timestamptz := ${schema}.store_time();
 BEGIN
   DELETE FROM ${schema}.members WHERE member = of_member;
   UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE holder = of_member AND expires_at > '-infinity';
-  PERFORM ${schema}.give_back_share(s.budget, of_member, coalesce(r.used, s.reserved), ${schema}.store_time())
-    FROM ${schema}.shares AS s LEFT JOIN json_to_recordset(used_calls) AS r(b text, used float8) ON r.b = s.budget
-    WHERE s.member = of_member;
+  PERFORM ${schema}.keep_counted(of_member, used_calls, now);
+  PERFORM ${schema}.give_back_share(s.budget, of_member, now) FROM ${schema}.shares AS s WHERE s.member = of_member;
   PERFORM ${schema}.send_hint('free');
 END $$;
 

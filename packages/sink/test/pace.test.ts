@@ -199,6 +199,23 @@ describe('growing text', () => {
     expect(spaced(one.pace, one)).toBe(2500)
     await clock.advance(3000)
     expect(spaced(one.pace, one)).toBe(1875)
+    two.pace.setGrowingText(two, 'edit')
+    expect(spaced(one.pace, one)).toBe(2500)
+    two.pace.endGrowingText(two, 'settled')
+    expect(spaced(one.pace, one)).toBe(1875)
+  })
+
+  test('that used more than its part goes on, while the window has room', async () => {
+    const { clock, of } = setUp({ perChat: { calls: 1000, perMs: 1 }, perClient: { calls: 100, perMs: 60_000 } })
+    const [one, other] = [of('one'), of('other')]
+    const [owner, another] = [{}, {}]
+    one.setGrowingText(owner, 'edit')
+    for (let call = 0; call < 45; call++) {
+      one.startCall('edit')?.()
+      await clock.advance(600)
+    }
+    other.setGrowingText(another, 'edit')
+    expect(one.spacedAt(owner, 'edit', clock.now()) - clock.now()).toBeLessThan(2000)
   })
 })
 

@@ -19,7 +19,7 @@ function limitsWith(calls: number, more: Partial<Limits> = {}): Limits {
 }
 
 function setUp(limits = limitsWith(10), clock = createHandClock(beginning)) {
-  const pacer = createPacer({ clock })
+  const pacer = createPacer({ clock, lookAgainMs: 1000 })
   const of = (id: string) => pacer.chat({ id }, limits)
   const budget = budgetOf(pacer, limits)
   const spend = (calls: number): void => {
@@ -148,6 +148,36 @@ describe('a share', () => {
     expect(all.map(waits)).toEqual([0, 1000, 1000, 1000])
   })
 
+  test('that shrank below what was used goes on at its own rate, while few enough calls count', async () => {
+    const { clock, budget, of, spend, waits } = setUp(limitsWith(20))
+    for (let call = 0; call < 10; call++) {
+      spend(1)
+      await clock.advance(50)
+    }
+    budget.setShare(4, { mostCounted: 11 })
+    expect(waits()).toBe(200)
+    // Without it, the process would be silent until six of its calls no longer count.
+    budget.setShare(4)
+    expect(waits()).toBe(800)
+    budget.setShare(4, { mostCounted: 10 })
+    expect(waits()).toBe(500)
+    const [owner, pace] = [{}, of('growing')]
+    pace.setGrowingText(owner, 'edit')
+    budget.setShare(4, { mostCounted: 20 })
+    expect(pace.spacedAt(owner, 'edit', clock.now()) - clock.now()).toBeCloseTo(1000 / 3, 2)
+  })
+
+  test('that grows spaces growing texts by what it grows to', () => {
+    const { budget, of } = setUp(limitsWith(100))
+    const [owner, pace] = [{}, of('chat')]
+    pace.setGrowingText(owner, 'edit')
+    pace.startCall('edit')?.()
+    budget.setShare(5, { growsTo: 50 })
+    expect(pace.spacedAt(owner, 'edit', beginning) - beginning).toBe(25)
+    budget.setShare(5)
+    expect(pace.spacedAt(owner, 'edit', beginning) - beginning).toBe(250)
+  })
+
   test('spaces growing texts by its size', () => {
     const { budget, of } = setUp(limitsWith(100))
     const [owner, pace] = [{}, of('chat')]
@@ -199,16 +229,109 @@ describe('the demand', () => {
     expect(budget.demand()).toBe(1)
   })
 
-  test('counts growing texts that the budget spaces', () => {
-    const { budget, of } = setUp(limitsWith(10, { editIntervalMs: 100 }))
+  test('of a growing text is as often as it may be shown, also if that is more than the total', () => {
+    const { budget, of } = setUp(limitsWith(10, { editIntervalMs: 500 }))
     budget.setShare(1)
-    for (let text = 0; text < 5; text++) {
-      const [owner, pace] = [{}, of(`chat ${text}`)]
-      pace.setGrowingText(owner, 'edit')
-      pace.spacedAt(owner, 'edit', beginning)
-    }
-    expect(budget.demand()).toBe(5)
+    for (let text = 0; text < 6; text++) of(`chat ${text}`).setGrowingText({}, 'edit')
+    expect(budget.demand()).toBe(12)
+    of('slower').setGrowingText({}, 'edit', 1000)
+    expect(budget.demand()).toBe(13)
   })
+
+  test('has the part of growing texts, of which the budget has a most, and does not count their calls twice', () => {
+    const { budget, of } = setUp(limitsWith(10, { editIntervalMs: 500 }))
+    const [pace, owner] = [of('chat'), {}]
+    pace.setGrowingText(owner, 'edit')
+    for (let call = 0; call < 5; call++) pace.startCall('edit')?.()
+    of('other').startCall()?.()
+    expect([budget.demand(), budget.growing(), budget.mostGrowing]).toEqual([3, 2, 8])
+  })
+
+  test('of growing texts in one chat is what that chat takes', () => {
+    const { budget, of } = setUp(limitsWith(100, { editIntervalMs: 10, perChat: { calls: 10, perMs: 2000 } }))
+    for (let text = 0; text < 5; text++) of('chat').setGrowingText({}, 'edit')
+    // A fifth of a chat's budget is not for growing texts.
+    expect(budget.demand()).toBe(4)
+  })
+
+  test('of a growing text that pauses goes on for three seconds, and ends with the text', async () => {
+    const { clock, budget, of } = setUp(limitsWith(10, { editIntervalMs: 500 }))
+    const [pausing, ended] = [of('pausing'), of('ended')].map((pace) => ({ pace, owner: {} }))
+    for (const one of [pausing, ended]) one?.pace.setGrowingText(one.owner, 'edit')
+    expect(budget.demand()).toBe(4)
+    ended?.pace.endGrowingText(ended.owner, 'settled')
+    pausing?.pace.setGrowingText(pausing.owner, undefined)
+    await clock.advance(3000)
+    expect(budget.demand()).toBe(2)
+    await clock.advance(1)
+    expect(budget.demand()).toBe(0)
+  })
+
+  test('keeps the calls of a text that has ended, and not those of one that another process goes on with', () => {
+    const { budget, of } = setUp()
+    const [settled, stopped] = [of('settled'), of('stopped')]
+    for (const pace of [settled, stopped]) for (let call = 0; call < 3; call++) pace.startCall()?.()
+    settled.endGrowingText({}, 'settled')
+    expect(budget.demand()).toBe(6)
+    stopped.endGrowingText({}, 'stopped')
+    expect(budget.demand()).toBe(3)
+  })
+})
+
+test('growing texts that are due take turns: the one that was written longest ago goes first', async () => {
+  const { clock, budget, of } = setUp()
+  budget.setShare(4)
+  for (const at of [0, 100, 200, 300]) {
+    await clock.advance(at === 0 ? 0 : 100)
+    of(`other ${at}`).startCall()?.()
+  }
+  const texts = [1000, 3000, 2000].map((agoMs) => ({ pace: of(`${agoMs}`), owner: {}, writtenAt: beginning - agoMs }))
+  const look = (waiting = texts) =>
+    waiting.map(({ pace, owner, writtenAt }) => {
+      pace.setGrowingText(owner, 'edit')
+      const at = Math.max(pace.readyAt('text', 'edit'), pace.spacedAt(owner, 'edit', writtenAt))
+      return at - beginning
+    })
+  look()
+  // One of the four calls is not for texts.
+  expect(look()).toEqual([1300, 1100, 1200])
+  await clock.advance(800)
+  const [last, first, next] = texts
+  if (!last || !first || !next) expect.fail()
+  first.pace.startCall('edit')?.()
+  expect(look([last, next])).toEqual([1300, 1200])
+})
+
+test('the used calls are told by how long they count', async () => {
+  const { clock, budget, of, spend } = setUp(limitsWith(10, { perClient: { calls: 10, perMs: 3000 } }))
+  spend(3)
+  await clock.advance(650)
+  spend(1)
+  of('slow').startCall()
+  await clock.advance(1000)
+  expect(budget.usedFor()).toEqual([
+    { calls: 1, forMs: 3000 },
+    { calls: 1, forMs: 2000 },
+    { calls: 3, forMs: 1400 },
+  ])
+})
+
+test('a caller that the budget begins to delay is reported once', async () => {
+  const { budget, of, spend } = setUp()
+  let delayed = 0
+  const stop = budget.onDelayed(() => {
+    delayed += 1
+  })
+  budget.setShare(1)
+  of('chat').readyAt('ask')
+  expect(delayed).toBe(0)
+  spend(1)
+  const pace = of('chat')
+  for (let looks = 0; looks < 3; looks++) pace.readyAt('ask')
+  expect(delayed).toBe(1)
+  stop()
+  of('other').readyAt('ask')
+  expect(delayed).toBe(1)
 })
 
 test('the used calls are those of the last window, and those in flight', async () => {

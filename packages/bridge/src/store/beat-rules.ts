@@ -1,5 +1,5 @@
 import { clockStepMs, isValidUntil, leaseAfter, type StoredLease } from './lease-rules.ts'
-import type { Beat, BeatRequest, BudgetRequest, UsedCalls } from './store.ts'
+import type { Beat, BeatRequest, BudgetRequest, CountedCalls, UsedCalls } from './store.ts'
 
 /** A member as an engine stores it. */
 export interface StoredMember {
@@ -17,12 +17,16 @@ export interface StoredShare {
   readonly budget: string
   readonly member: string
   readonly demand: number
+  /** How much of the demand is for growing texts. */
+  readonly growing: number
   /** What the member may use until `expiresAt`. */
   readonly share: number
   /** What others can't have until one window after `expiresAt`. At least `share`, also what it used before that shrank. */
   readonly reserved: number
   readonly expiresAt: number
   readonly windowMs: number
+  /** Whether these are calls that a member counted when it left. No member uses them, and they are never forgotten early. */
+  readonly isCounted: boolean
 }
 
 /** A budget that no member may use before a time. */
@@ -68,7 +72,7 @@ export function beatAfter(
 
   const groups = Object.keys(wants).filter((group) => wants[group]?.length)
   const { leases, excess } = leasesAfter(rows.leases, request, others, now)
-  const { shares, parts } = sharesAfter(rows.shares, request, now)
+  const { shares, given, lacksCalls } = sharesAfter(rows.shares, request, now)
   const freezes = freezesAfter(rows.freezes, request, now)
   const isFrozen = freezes.some((freeze) => !rows.freezes.includes(freeze))
   return {
@@ -81,7 +85,7 @@ export function beatAfter(
       excess,
       others: others.filter((one) => one.groups.length > 0).length,
       budgets: Object.fromEntries(
-        parts.map(([budget, share]) => [budget, { share, frozenForMs: frozenForMs(freezes, budget, now) }]),
+        given.map(([budget, part]) => [budget, { ...part, frozenForMs: frozenForMs(freezes, budget, now) }]),
       ),
     },
     rows: {
@@ -90,21 +94,52 @@ export function beatAfter(
       shares,
       freezes,
     },
-    hints: isFrozen ? ['frozen'] : [],
+    hints: [...(isFrozen ? ['frozen'] : []), ...(lacksCalls ? ['demand'] : [])],
   }
 }
 
 /**
- * Returns the rows after a member has left. What it used of a budget stays reserved for one window, or all that it had if `used`
- * does not say, as when it dies.
+ * Returns the rows after a member has left. Its calls of a budget stay reserved for as long as they count, or all that it had for
+ * one window if `used` does not say, as when it dies.
  */
 export function leaveAfter(rows: MemberRows, member: string, now: number, used: UsedCalls = {}): MemberRows {
   return {
     ...rows,
     members: rows.members.filter((one) => one.member !== member),
     leases: rows.leases.map((lease) => (lease.holder === member ? { ...lease, expiresAt: 0 } : lease)),
-    shares: rows.shares.map((row) => (row.member === member ? givenBack(row, now, used[row.budget]) : row)),
+    shares: withoutDoubles(
+      rows.shares.flatMap((row) => (row.member === member ? leftOf(row, used[row.budget], now) : [row])),
+    ),
   }
+}
+
+/**
+ * Returns what is left of a member's part of a budget: a row for each time at which calls no longer count, as if a member had
+ * ended one window before that. The longest come first, and they are at most what the member had.
+ */
+function leftOf(row: StoredShare, used: readonly CountedCalls[] | undefined, now: number): readonly StoredShare[] {
+  if (!used || !isUsed(row, now)) return [givenBack(row, now)]
+  let left = row.reserved
+  return used
+    .toSorted((one, other) => other.forMs - one.forMs)
+    .map(({ calls, forMs }) => {
+      const reserved = Math.min(left, wholeCalls(calls))
+      left -= reserved
+      const endedAt = now + Math.min(0, Math.max(0, forMs) - row.windowMs)
+      const nothing = { demand: 0, growing: 0, share: 0 }
+      return { ...row, ...nothing, member: `${row.member}/${endedAt}`, reserved, expiresAt: endedAt, isCounted: true }
+    })
+}
+
+/** Returns a row for each of those that have the same name, with the calls of all. */
+function withoutDoubles(rows: readonly StoredShare[]): readonly StoredShare[] {
+  const byName = new Map<string, StoredShare>()
+  for (const row of rows) {
+    const name = JSON.stringify([row.budget, row.member])
+    const before = byName.get(name)
+    byName.set(name, before ? { ...row, reserved: before.reserved + row.reserved } : row)
+  }
+  return [...byName.values()]
 }
 
 /** Returns why a member is refused beside living others. Undefined if it is admitted. */
@@ -152,46 +187,63 @@ function leasesAfter(
 }
 
 /**
- * Divides each budget of a request, and gives back the member's part of other budgets. A budget that a member begins to use
- * while no other one does is all its own, like that of a bridge that restarts: what was left of others is forgotten.
+ * Divides each budget of a request, and gives back the member's part of other budgets. What dead members had is forgotten when a
+ * member begins to use a budget that no other one does, like a bridge that starts again after a crash.
  */
 function sharesAfter(
   before: readonly StoredShare[],
   { member, forMs, budgets }: BeatRequest,
   now: number,
-): { readonly shares: readonly StoredShare[]; readonly parts: readonly (readonly [string, number])[] } {
+): {
+  readonly shares: readonly StoredShare[]
+  readonly given: readonly (readonly [string, GivenShare])[]
+  readonly lacksCalls: boolean
+} {
   const counted = before.filter((row) => reservationOf(row, now) > 0 || isUsed(row, now))
   const shares = counted
     .filter(({ budget }) => !Object.hasOwn(budgets, budget))
     .map((row) => (row.member === member ? givenBack(row, now) : row))
-  const parts: (readonly [string, number])[] = []
+  const given: (readonly [string, GivenShare])[] = []
+  let lacksCalls = false
   for (const [budget, request] of Object.entries(budgets)) {
     const rows = counted.filter((row) => row.budget === budget)
     const isNew = !rows.some((row) => row.member === member || isUsed(row, now))
-    const others = isNew ? [] : rows.filter((row) => row.member !== member)
+    const others = rows.filter((row) => row.member !== member && (row.isCounted || !isNew))
     const own = rows.find((row) => row.member === member)
-    const next = shareAfter(own, others, { budget, member, forMs, request, now })
-    shares.push(...others, next)
-    parts.push([budget, next.share])
+    const { row, target } = shareAfter(own, others, { budget, member, forMs, request, now })
+    shares.push(...others, row)
+    given.push([budget, { share: row.share, target }])
+    // Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each
+    // member that hears it beats.
+    lacksCalls ||= row.share < target && row.demand >= (own && isUsed(own, now) ? 2 * Math.max(1, own.demand) : 0)
   }
-  return { shares, parts }
+  return { shares, given, lacksCalls }
 }
 
-/** Returns a member's part of a budget after its beat. */
+/** What a member gets of a budget. */
+interface GivenShare {
+  readonly share: number
+  /** What the share is to be once others no longer use it. */
+  readonly target: number
+}
+
+/** Returns a member's part of a budget after its beat, and what that is to be once others no longer use it. */
 function shareAfter(
   own: StoredShare | undefined,
   others: readonly StoredShare[],
   { budget, member, forMs, request, now }: ShareRequest,
-): StoredShare {
-  const { total, windowMs, demand, used } = request
-  const rivals = [...others.filter((one) => isUsed(one, now)), { member, demand: wholeCalls(demand) }].toSorted(
-    (one, other) => (one.member < other.member ? -1 : 1),
+): { readonly row: StoredShare; readonly target: number } {
+  const { total, windowMs, used } = request
+  const demand = wholeCalls(request.demand)
+  const growing = Math.min(demand, wholeCalls(request.growing ?? 0))
+  const rivals = [...others.filter((one) => isUsed(one, now)), { member, demand, growing }].toSorted((one, other) =>
+    one.member < other.member ? -1 : 1,
   )
-  const demands = rivals.map((one) => one.demand)
-  const whole = Math.max(0, Math.floor(total))
+  const whole = wholeTotal(total)
+  const mostGrowing = request.mostGrowing === undefined ? whole : wholeTotal(request.mostGrowing)
   const target = fairPart(
-    whole,
-    demands,
+    { total: whole, mostGrowing },
+    rivals,
     rivals.findIndex((one) => one.member === member),
   )
   const most = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
@@ -199,7 +251,9 @@ function shareAfter(
   // A member that expired may report calls that others were given since then.
   const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
   const reserved = Math.max(share, kept)
-  return { budget, member, demand: wholeCalls(demand), share, reserved, expiresAt: now + forMs, windowMs }
+  const until = now + forMs
+  const row = { budget, member, demand, growing, share, reserved, expiresAt: until, windowMs, isCounted: false }
+  return { row, target }
 }
 
 /** What `shareAfter` needs to know of a beat. */
@@ -216,35 +270,55 @@ function wholeCalls(calls: number): number {
   return Math.min(1_000_000, Math.max(0, Math.ceil(calls)))
 }
 
-/**
- * Returns the part of a total for the demand at an index: 1 for each, then what each demands, and the rest evenly. If the
- * demands are more than the total, it is divided by them. The parts add up to the total. If that is too small for all, the first
- * ones get 1.
- */
-function fairPart(total: number, demands: readonly number[], index: number): number {
-  const count = demands.length
-  if (total < count) return index < total ? 1 : 0
-  const demanded = (end: number): number =>
-    demands.slice(0, end).reduce((sum, demand) => sum + Math.max(0, demand - 1), 0)
-  const all = demanded(count)
-  const divided = Math.min(total - count, all)
-  const byDemand = (end: number): number => (all === 0 ? 0 : Math.floor((divided * demanded(end)) / all))
-  const evenly = (end: number): number => Math.floor(((total - count - divided) * end) / count)
-  return 1 + byDemand(index + 1) - byDemand(index) + evenly(index + 1) - evenly(index)
+/** Returns a number of calls that a budget has, as engines use it. */
+function wholeTotal(calls: number): number {
+  return Math.max(0, Math.floor(calls))
 }
 
 /**
- * Returns a row whose member no longer uses the budget. What it used stays reserved for one window: all that it had by default.
- * A row that is not used is the same.
+ * Returns the part of a budget for the demand at an index: 1 for each, then what each demands for other calls than growing texts,
+ * then what each demands for those, and the rest evenly. Demands that are too large divide what there is. The parts add up to the
+ * total. If that is too small for all, the first ones get 1.
  */
-function givenBack(row: StoredShare, now: number, used = row.reserved): StoredShare {
-  if (!isUsed(row, now)) return row
-  return { ...row, share: 0, reserved: Math.min(row.reserved, wholeCalls(used)), expiresAt: now }
+function fairPart(
+  { total, mostGrowing }: { readonly total: number; readonly mostGrowing: number },
+  demands: readonly Pick<StoredShare, 'demand' | 'growing'>[],
+  index: number,
+): number {
+  const count = demands.length
+  if (total < count) return index < total ? 1 : 0
+  const needs = demands.map(({ demand, growing }) => Math.max(0, demand - growing - 1))
+  const texts = demands.map(({ demand }, at) => Math.max(0, demand - 1 - (needs[at] ?? 0)))
+  const forNeeds = Math.min(total - count, sumOf(needs))
+  const forTexts = Math.min(total - count - forNeeds, mostGrowing, sumOf(texts))
+  const rest = total - count - forNeeds - forTexts
+  const even = demands.map(() => 1)
+  return 1 + partOf(forNeeds, needs, index) + partOf(forTexts, texts, index) + partOf(rest, even, index)
+}
+
+/** Returns the part of a number of calls for the weight at an index. The parts add up to it. 0 without weights. */
+function partOf(calls: number, weights: readonly number[], index: number): number {
+  const all = sumOf(weights)
+  if (all === 0) return 0
+  const upTo = (end: number): number => Math.floor((calls * sumOf(weights.slice(0, end))) / all)
+  return upTo(index + 1) - upTo(index)
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0)
+}
+
+/**
+ * Returns a row whose member no longer uses the budget. All that it had stays reserved for one window. A row that is not used is
+ * the same.
+ */
+function givenBack(row: StoredShare, now: number): StoredShare {
+  return isUsed(row, now) ? { ...row, share: 0, expiresAt: now } : row
 }
 
 /** Whether a member may use its share. */
-function isUsed({ expiresAt }: StoredShare, now: number): boolean {
-  return isValidUntil(expiresAt, now)
+function isUsed({ expiresAt, isCounted }: StoredShare, now: number): boolean {
+  return !isCounted && isValidUntil(expiresAt, now)
 }
 
 /**
@@ -253,7 +327,7 @@ function isUsed({ expiresAt }: StoredShare, now: number): boolean {
  */
 function reservationOf(row: StoredShare, now: number): number {
   const { reserved, expiresAt, windowMs } = row
-  return isUsed(row, now) || (expiresAt <= now && expiresAt + windowMs > now) ? reserved : 0
+  return isValidUntil(expiresAt, now) || (expiresAt <= now && expiresAt + windowMs > now) ? reserved : 0
 }
 
 /** Returns the budgets that are frozen, after those that a request freezes. */

@@ -36,6 +36,9 @@ export interface Store {
    * a second. A member that does not call for `forMs` is gone, and its leases are free. Call it again with what the member
    * wants at that time.
    *
+   * Sends the hint `demand` if the member begins to use a budget, or demands at least twice as much as before, and others have to
+   * free it first.
+   *
    * A renewal keeps the fence, so the lease from before it can still write. A crash of the machine may undo a renewal. An expired
    * lease is taken with the next fence, even by its last holder. One that expires more than a minute from now counts as expired,
    * because then the clock was set back.
@@ -44,8 +47,8 @@ export interface Store {
   /** Ends a lease immediately, and sends the hint `free`. Does nothing if it is no longer held. */
   release(lease: StoreLease): Promise<void>
   /**
-   * Removes a member, ends its leases, and sends the hint `free`. Does nothing for a member that is gone. What it used of each
-   * budget stays reserved for one window. Default: all that it had.
+   * Removes a member, ends its leases, and sends the hint `free`. Does nothing for a member that is gone. Its calls of each
+   * budget stay reserved for as long as they count. Default: all that it had, for one window.
    */
   leave(member: string, used?: UsedCalls): Promise<void>
   /**
@@ -182,6 +185,10 @@ export interface BudgetRequest {
   readonly windowMs: number
   /** How many calls the member would make within `windowMs`. Rounded up to a whole number. */
   readonly demand: number
+  /** How many of these are for growing texts, which get what other calls leave. Default 0. */
+  readonly growing?: number | undefined
+  /** How many calls growing texts of all members together may use within `windowMs`, the same for all. Default: `total`. */
+  readonly mostGrowing?: number | undefined
   /**
    * The most calls of the member that count within any `windowMs` until it has the answer: those that it made in the last one or
    * has in flight, or its present share if that is larger, because it goes on using that. 0 before its first share.
@@ -191,8 +198,15 @@ export interface BudgetRequest {
   readonly freezeForMs?: number | undefined
 }
 
-/** By budget: how many calls a member made within the last window, and has in flight. */
-export type UsedCalls = Readonly<Record<string, number>>
+/** By budget: the calls of a member that count, by how long they do. */
+export type UsedCalls = Readonly<Record<string, readonly CountedCalls[]>>
+
+/** A number of calls, and how long they still count against a budget. */
+export interface CountedCalls {
+  readonly calls: number
+  /** In ms, at most the budget's `windowMs`. */
+  readonly forMs: number
+}
 
 /** The result of `Store.beat`. */
 export type Beat =
@@ -224,6 +238,8 @@ export interface BudgetShare {
    * until one window after it expired, unless a member begins to use the budget while no other one does.
    */
   readonly share: number
+  /** What the share is to be once others no longer use it. At least the share. */
+  readonly target: number
   /** For how long nothing may be used, in ms. 0 if it is not frozen. */
   readonly frozenForMs: number
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { CallKind, Limits } from '../port/limits.ts'
-import type { Share } from './shared-budget.ts'
+import { pauseMs, type Share } from './shared-budget.ts'
 
 /** An ask or a final text that waits to be shown. */
 export interface UrgentCall {
@@ -155,19 +155,18 @@ interface Writers {
    * if it was not writing.
    */
   pauseWriting(owner: object): void
+  /** Call it when the owner's text grows no more. */
+  endWriting(owner: object): void
   /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
   countWriters(owner: object): number
 }
-
-/** A writer that pauses for longer than this no longer counts, in ms. */
-const pauseMs = 3000
 
 /** Creates the count of the growing texts among which a budget is shared evenly, without any of them. */
 function createWriters(clock: Clock): Writers {
   const writing = new Set<object>()
   /** When each writer paused, oldest first. */
   const paused = new Map<object, number>()
-  return { startWriting, pauseWriting, countWriters }
+  return { startWriting, pauseWriting, endWriting, countWriters }
 
   /** Counts the owner as a writer until it pauses. */
   function startWriting(owner: object): void {
@@ -178,6 +177,12 @@ function createWriters(clock: Clock): Writers {
   /** Starts the time for which the owner still counts. Does nothing if it was not writing. */
   function pauseWriting(owner: object): void {
     if (writing.delete(owner)) paused.set(owner, clock.now())
+  }
+
+  /** Drops the owner. Does nothing if it was not writing. */
+  function endWriting(owner: object): void {
+    writing.delete(owner)
+    paused.delete(owner)
   }
 
   /** Returns the number of writers, including the owner. Drops those whose pause was too long. */

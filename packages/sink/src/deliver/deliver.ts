@@ -250,6 +250,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       isClosedReported = false
       order.setUrgent(operations, schedule.isHeldBack())
       schedule.setWaitingText(operations)
+      if (reply.phase === 'settled') schedule.endText('settled')
       const giveUpAt = schedule.giveUpAt(reply, operations)
       const reportsDueAt = operations.length === 0 ? lastReportDueAt(ledger, port.reports) : undefined
       const isReported = reportsDueAt === undefined || reportsDueAt <= now
@@ -335,7 +336,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     stopListeningToReports()
     files.release()
     order.release()
-    schedule.setWaitingText([])
+    schedule.endText('settled')
     schedule.restartGiveUp()
     resolveWithMissing('given-up')
     onError(
@@ -457,7 +458,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     files.release()
     typing.set(false)
     order.release()
-    schedule.setWaitingText([])
+    schedule.endText('stopped')
   }
 
   /** Writes a failed call to the ledger, delays the next one, and reports the error if the host should know. */

@@ -17,7 +17,7 @@ import {
   type UrgentCall,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
-import { createShare, lookAgainMs, type SharedBudget } from './shared-budget.ts'
+import { countedCalls, createShare, type SharedBudget } from './shared-budget.ts'
 
 /** Schedules calls within the platform's rate limits. Use one per platform client, shared by all its sinks. */
 export interface Pacer {
@@ -43,8 +43,16 @@ export interface ChatPace {
    * budget evenly, so that none of them stalls until the budget is free again. Ask again then, as for `readyAt`.
    */
   spacedAt(owner: object, kind: CallKind, writtenAt: number): number
-  /** Registers that an owner's growing text waits for a call of this kind. Undefined: none waits. */
-  setGrowingText(owner: object, kind: CallKind | undefined): void
+  /**
+   * Registers that an owner's growing text waits for a call of this kind, and how often it wants one, in ms. Undefined: none waits,
+   * but more may come. Default of `everyMs`: `Limits.editIntervalMs`.
+   */
+  setGrowingText(owner: object, kind: CallKind | undefined, everyMs?: number): void
+  /**
+   * Call it when an owner's text grows no more. `stopped`: because another process may go on with it, so that the calls of this
+   * pace say nothing about what this process will need.
+   */
+  endGrowingText(owner: object, how: 'settled' | 'stopped'): void
   /**
    * Registers an owner's waiting ask, which precedes all other calls, or its waiting final text, which precedes growing
    * texts and statuses. Undefined: nothing waits any more.
@@ -130,8 +138,17 @@ interface Request {
 /** How many topics are remembered as shown. */
 const mostReported = 10_000
 
-/** Creates the pacer of one platform client. */
-export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
+/**
+ * Creates the pacer of one platform client. `lookAgainMs`: how often a caller without a turn looks again whether its process has a
+ * larger share of a budget. Default 250.
+ */
+export function createPacer({
+  clock,
+  lookAgainMs = 250,
+}: {
+  readonly clock: Clock
+  readonly lookAgainMs?: number
+}): Pacer {
   const client = createCalls(clock)
   const chats = createChats(clock)
   /** Topics that chats have already shown. */
@@ -140,27 +157,31 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   return {
     chat,
     sharedBudgets: (limits) => {
-      if (limits.perClient) shareBudget('calls', client, limits.perClient)
+      if (limits.perClient) shareBudget('calls', 'post', client, limits.perClient)
       for (const kind of callKinds) {
         const budget = limits.perKind?.[kind]
-        if (budget?.scope === 'client') shareBudget(kind, callsOfKind(client, kind, limits, clock), budget)
+        if (budget?.scope === 'client') shareBudget(kind, kind, callsOfKind(client, kind, limits, clock), budget)
       }
       return Object.fromEntries(shared)
     },
   }
 
   /** Makes a budget of the client one that processes share. Does nothing if it is one. */
-  function shareBudget(name: string, calls: Calls, budget: Budget): void {
+  function shareBudget(name: string, kind: CallKind, calls: Calls, budget: Budget): void {
     if (shared.has(name)) return
-    const share = createShare(budget, clock)
+    const share = createShare(budget, { clock, lookAgainMs })
     calls.share = share
-    const { total, windowMs, demand, setShare, onFrozen } = share
-    const used = (): number => {
-      const from = clock.now() - windowMs
-      return calls.times.filter(({ at }) => at > from).length + calls.inFlight
+    const { total, windowMs, demand, growing, setShare, onFrozen, onDelayed } = share
+    const mostGrowing = total - reserveOf(total, { priority: 'text', kind, isShared: true })
+    const usedFor = (): ReturnType<SharedBudget['usedFor']> => {
+      const now = clock.now()
+      const inFlight = new Array<number>(calls.inFlight).fill(now + windowMs)
+      return countedCalls([...calls.times.map(({ at }) => at + windowMs), ...inFlight], windowMs, now)
     }
+    const used = (): number => usedFor().reduce((sum, one) => sum + one.calls, 0)
     const freeze = (forMs: number): void => freezeCalls(calls, forMs)
-    shared.set(name, { total, windowMs, demand, used, setShare, freeze, onFrozen })
+    const calling = { demand, growing, used, usedFor }
+    shared.set(name, { total, windowMs, mostGrowing, ...calling, setShare, freeze, onFrozen, onDelayed })
   }
 
   /** Pauses the calls. Never shortens a pause. */
@@ -195,15 +216,37 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           return { counted, at: evenlySpacedAt(counted, { by, owner, kind, writtenAt }) }
         })
         recordWaiting(spaced, Math.max(clock.now(), writtenAt + limits.editIntervalMs))
-        return Math.max(...spaced.map(lookAt))
+        const spacedAt = Math.max(...spaced.map(lookAt))
+        if (growing.get(owner) === kind && spacedAt <= clock.now()) return Math.max(spacedAt, turnAt(kind, writtenAt))
+        for (const { counted } of spaced) counted.calls.share?.loseTurn(by)
+        return spacedAt
       },
-      setGrowingText: (owner, kind) => {
+      setGrowingText: (owner, kind, everyMs = limits.editIntervalMs) => {
         const before = growing.get(owner)
         if (before === kind) return
-        if (before) for (const { writers } of bothOf(before)) writers.pauseWriting(owner)
-        if (kind) for (const { writers } of bothOf(kind)) writers.startWriting(owner)
-        if (kind) growing.set(owner, kind)
-        else growing.delete(owner)
+        if (before) {
+          for (const { writers } of bothOf(before)) writers.pauseWriting(owner)
+          for (const { share } of bothOf(before)) share?.pauseWriting(by)
+        }
+        if (kind) {
+          for (const { writers } of bothOf(kind)) writers.startWriting(owner)
+          for (const { share } of bothOf(kind))
+            share?.startWriting(by, () => share.windowMs / growsEveryMs(owner, kind, everyMs))
+          growing.set(owner, kind)
+        } else growing.delete(owner)
+      },
+      endGrowingText: (owner, how) => {
+        growing.delete(owner)
+        for (const { writers, share } of [
+          callsHere(),
+          client,
+          ...callsHere().kinds.values(),
+          ...client.kinds.values(),
+        ]) {
+          writers.endWriting(owner)
+          if (how === 'stopped') share?.forget(by)
+          else share?.endWriting(by)
+        }
       },
       setUrgent: (owner, urgent) => {
         const calls = callsHere()
@@ -339,6 +382,34 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       return [['all', here, perMs], ...kinds]
     }
 
+    /** Returns how often an owner's growing text wants a call, as far as the budgets of its chat allow it, in ms. */
+    function growsEveryMs(owner: object, kind: CallKind, everyMs: number): number {
+      const ofChat = budgetsFor(kind).filter(({ calls }) => calls.share === undefined)
+      const spaced = ofChat.map(({ calls: { writers }, budget: { calls, perMs } }) => {
+        const text = reserveOf(calls, { priority: 'text', kind, isShared: false })
+        return (perMs * writers.countWriters(owner)) / Math.max(1, calls - text)
+      })
+      return Math.max(1, everyMs, ...spaced)
+    }
+
+    /**
+     * Returns when it is the turn of a growing text that is due, in ms since the epoch: those that were written longer ago go first,
+     * so that none is left out while a budget is used up.
+     */
+    function turnAt(kind: CallKind, writtenAt: number): number {
+      const request = { by, priority: 'text', kind, count: 1 } as const
+      const counted = budgetsFor(kind)
+      const ofChat = counted.filter(({ calls }) => !calls.share).map((one) => nextFreeAt(one, request))
+      if (Math.max(pausedUntil(), ...ofChat) > clock.now()) return 0
+      // Another process may have written it before.
+      const lastAt = callsHere().times.findLast((one) => one.by === by)?.at
+      const turns = counted.map((one) => {
+        const ahead = one.calls.share?.textsAhead(by, Number.isFinite(writtenAt) ? writtenAt : lastAt) ?? 0
+        return ahead === 0 ? 0 : lookAt({ counted: one, at: nextFreeAt(one, { ...request, count: 1 + ahead }) })
+      })
+      return Math.max(...turns)
+    }
+
     /** Records a call at its end: the platform counts its arrival, which is later than its start. */
     function recordCalls(kind: CallKind): void {
       const made = { at: clock.now(), by }
@@ -404,7 +475,28 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   function nextFreeAt(counted: CountedBudget, request: Request): number {
     const { calls, budget } = counted
     if (!calls.share) return freeAt(counted, budget.calls, request)
-    return Math.min(...calls.share.steps().map((step) => Math.max(step.from, freeAt(counted, step.calls, request))))
+    const free = calls.share.steps().map((step) => Math.max(step.from, freeAt(counted, step.calls, request)))
+    return Math.min(...free, nextBeyondShare(counted, request))
+  }
+
+  /**
+   * Returns when the last of `count` calls may be made beyond a share that shrank, in ms since the epoch: at the rate of the share,
+   * while the calls that count leave room. Never if that is not allowed.
+   */
+  function nextBeyondShare(
+    { calls: { times, inFlight, share }, budget: { perMs } }: CountedBudget,
+    { count, ...request }: Request,
+  ): number {
+    const most = share?.mostCounted() ?? 0
+    const part = share?.steps()[0].calls ?? 0
+    if (part === 0 || part >= most) return Number.POSITIVE_INFINITY
+    const now = clock.now()
+    const everyMs = perMs / Math.max(1, part - reserveOf(part, { ...request, isShared: false }))
+    const lastAt = inFlight > 0 ? now : (times.at(-1)?.at ?? Number.NEGATIVE_INFINITY)
+    const counting = times.filter(({ at }) => at > now - perMs)
+    const over = counting.length + inFlight + count - most
+    const roomAt = over <= 0 ? 0 : (counting[over - 1]?.at ?? now) + perMs
+    return Math.max(lastAt + count * everyMs, roomAt)
   }
 
   /**
@@ -449,8 +541,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   }
 
   /**
-   * Returns when the owner may next write, in ms since the epoch. Spaces its share of the budget evenly. If other calls
-   * have used up more of the window, spaces what is left until the oldest call leaves the window. An owner that has never
+   * Returns when the owner may next write, in ms since the epoch. Spaces its part of the budget evenly. If more of the window is
+   * used up, spaces its part of the rest until the oldest call leaves the window, unless the budget grows. An owner that has never
    * written may write at once.
    */
   function evenlySpacedAt(
@@ -459,16 +551,17 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   ): number {
     if (writtenAt === Number.NEGATIVE_INFINITY) return writtenAt
     const { perMs } = budget
-    const most = share?.steps()[0].calls ?? budget.calls
+    const part = share?.steps()[0].calls ?? budget.calls
+    const most = Math.max(part, share?.growsTo() ?? 0)
     const request = { by, priority: 'text', kind } as const
     const { firstIndex, madeCount, allowedCount } = usageFor(times, { calls: most, perMs }, request)
-    const ownShare = allowedCount / writers.countWriters(owner)
-    const own = times.slice(madeCount === 0 ? times.length : firstIndex).filter((one) => one.by === by)
-    const [oldest] = own
-    const evenly = writtenAt + perMs / ownShare
-    if (!oldest) return evenly
-    const left = Math.max(0, Math.min(ownShare - own.length, allowedCount - madeCount))
-    return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (left + 1))
+    const count = writers.countWriters(owner)
+    const evenly = writtenAt + (perMs * count) / allowedCount
+    const oldest = madeCount === 0 ? undefined : times[firstIndex]
+    const room = Math.max(allowedCount, share?.mostCounted() ?? 0) - madeCount
+    // Without room, `readyAt` has the time.
+    if (!oldest || most > part || room <= 0) return evenly
+    return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (room / count + 1))
   }
 }
 

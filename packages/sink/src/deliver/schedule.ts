@@ -18,6 +18,8 @@ export interface Schedule {
   isGathering(operation: Operation): boolean
   /** Registers which growing text of these waits to be written, for the other replies that share a budget. */
   setWaitingText(operations: readonly Operation[]): void
+  /** Registers that no text grows any more. `stopped`: because another process may go on with the reply. */
+  endText(how: 'settled' | 'stopped'): void
   /** False for a growing text that was refused and has not changed since. */
   isDue(operation: Operation): boolean
   /** Whether the slot's text is growing and was refused the last time. */
@@ -90,8 +92,9 @@ export function createSchedule({
       mode !== 'append' && gatheredAt(operation) > clock.now() && allowedAt(operation) <= clock.now(),
     setWaitingText: (operations) => {
       const text = operations.find((one) => one.priority === 'text' && writesGrowingText(one))
-      pace.setGrowingText(owner, text && callKindFor(text))
+      pace.setGrowingText(owner, text && callKindFor(text), intervalMs)
     },
+    endText: (how) => pace.endGrowingText(owner, how),
     isDue,
     isRefused: ({ key, isGrowing }) => isGrowing && refused.has(key),
     isHeldBack: () => retryAt > clock.now(),

@@ -59,7 +59,7 @@ export function tablesOf(database: Database, clock: Clock): Tables {
   const putMember = prepare('INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)')
   const removeMember = prepare('DELETE FROM members WHERE member = ?')
   const shares = prepare('SELECT * FROM shares')
-  const putShare = prepare('INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const putShare = prepare('INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const removeShare = prepare('DELETE FROM shares WHERE budget = ? AND member = ?')
   const freezes = prepare('SELECT budget, since, until FROM freezes')
   const putFreeze = prepare('INSERT OR REPLACE INTO freezes VALUES (?, ?, ?)')
@@ -114,8 +114,10 @@ export function tablesOf(database: Database, clock: Clock): Tables {
         expiresAt: Number(expiresAt),
       })),
       shares: shares.rows().map(([budget, member, ...numbers]) => {
-        const [demand = 0, share = 0, reserved = 0, expiresAt = 0, windowMs = 0] = numbers.map(Number)
-        return { budget: keyText(budget), member: keyText(member), demand, share, reserved, expiresAt, windowMs }
+        const [demand = 0, growing = 0, share = 0, reserved = 0, ...more] = numbers.map(Number)
+        const [expiresAt = 0, windowMs = 0, isCounted = 0] = more
+        const part = { demand, growing, share, reserved, expiresAt, windowMs, isCounted: isCounted === 1 }
+        return { budget: keyText(budget), member: keyText(member), ...part }
       }),
       freezes: freezes.rows().map(([budget, since, until]) => {
         return { budget: keyText(budget), since: Number(since), until: Number(until) }
@@ -131,8 +133,8 @@ export function tablesOf(database: Database, clock: Clock): Tables {
         if (!after.shares.some(({ budget, member }) => budget === one.budget && member === one.member))
           removeShare.run(keyBytes(one.budget), keyBytes(one.member))
       for (const row of added(before.shares, after.shares)) {
-        const { budget, member, demand, share, reserved, expiresAt, windowMs } = row
-        const numbers = [demand, share, reserved, expiresAt, windowMs]
+        const { budget, member, demand, growing, share, reserved, expiresAt, windowMs, isCounted } = row
+        const numbers = [demand, growing, share, reserved, expiresAt, windowMs, isCounted ? 1 : 0]
         putShare.run(keyBytes(budget), keyBytes(member), ...numbers)
       }
       for (const one of before.freezes)
@@ -222,8 +224,9 @@ const migrations: readonly string[] = [
      expires_at REAL NOT NULL
    ) STRICT;
    CREATE TABLE shares (
-     budget BLOB NOT NULL, member BLOB NOT NULL, demand REAL NOT NULL, share REAL NOT NULL, reserved REAL NOT NULL,
-     expires_at REAL NOT NULL, window_ms REAL NOT NULL, PRIMARY KEY (budget, member)
+     budget BLOB NOT NULL, member BLOB NOT NULL, demand REAL NOT NULL, growing REAL NOT NULL, share REAL NOT NULL,
+     reserved REAL NOT NULL, expires_at REAL NOT NULL, window_ms REAL NOT NULL, is_counted INTEGER NOT NULL,
+     PRIMARY KEY (budget, member)
    ) STRICT;
    CREATE TABLE freezes (budget BLOB NOT NULL PRIMARY KEY, since REAL NOT NULL, until REAL NOT NULL) STRICT;`,
 ]

@@ -57,13 +57,13 @@ export const memberClauses = [
       const store = await stage.open()
       const budgets = { bot: { total: 25, windowMs: 60_000, demand: 3, used: 0 } }
       const { budgets: first } = await admitted(store, 'one', { budgets })
-      requireEqual(first.bot, { share: 25, frozenForMs: 0 }, 'The budget')
+      requireEqual(first.bot, { share: 25, target: 25, frozenForMs: 0 }, 'The budget')
       const frozen = { bot: { ...budgets.bot, freezeForMs: 9000 } }
       requireEqual((await admitted(store, 'one', { budgets: frozen })).budgets.bot?.frozenForMs, 9000, 'The freeze')
       await stage.pass(forMs)
       const shorter = { bot: { ...budgets.bot, freezeForMs: 1000 } }
       const { budgets: second } = await admitted(store, 'other', { budgets: shorter })
-      requireEqual(second.bot, { share: 25, frozenForMs: 5000 }, 'The budget of the next member')
+      requireEqual(second.bot, { share: 25, target: 25, frozenForMs: 5000 }, 'The budget of the next member')
       await stage.pass(5000)
       requireEqual((await admitted(store, 'other', { budgets })).budgets.bot?.frozenForMs, 0, 'The freeze at its end')
     },
@@ -88,7 +88,7 @@ export const memberClauses = [
     },
   },
   {
-    name: 'passes hints on to another store, of commits, freed leases and freezes',
+    name: 'passes hints on to another store, of commits, freed leases, freezes and demands',
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]
       await admitted(one, 'one')
@@ -103,6 +103,8 @@ export const memberClauses = [
       const budgets = { bot: { total: 25, windowMs: 1000, demand: 3, used: 0, freezeForMs: 1000 } }
       await admitted(one, 'one', { budgets })
       await heard.until('frozen')
+      await admitted(other, 'other', { budgets })
+      await heard.until('demand')
     },
   },
   {
@@ -217,10 +219,21 @@ export const memberClauses = [
       requireEqual(await share(one, 'one', 60, 12), 12, 'The first share before it is known what the second one uses')
       requireEqual(await share(other, 'other', 6, 3), 3, 'The second share if the demands are too large')
       requireEqual(await share(one, 'one', 60, 12), 21, 'The first share then')
-      await other.leave('other', { bot: 1 })
-      requireEqual(await share(one, 'one', 60, 21), 23, 'The first share after the other one left and had used 1')
+      await other.leave('other', {
+        bot: [
+          { calls: 1, forMs: 500 },
+          { calls: 1, forMs: 2000 },
+        ],
+      })
+      requireEqual(await share(one, 'one', 60, 21), 22, 'The first share after the other one left and had used 2')
+      await stage.pass(500)
+      requireEqual(await share(one, 'one', 60, 22), 23, 'The first share when one of them no longer counts')
+      await stage.pass(1500)
+      requireEqual(await share(one, 'one', 60, 23), 24, 'The first share when none of them does')
+      await one.leave('one', { bot: [{ calls: 20, forMs: 2000 }] })
+      requireEqual(await share(other, 'next', 60, 0), 4, 'The share of a lone member after another one left')
       await stage.pass(2000)
-      requireEqual(await share(one, 'one', 60, 23), 24, 'The first share a window after that')
+      requireEqual(await share(other, 'next', 60, 4), 24, 'Its share when those calls no longer count')
     },
   },
   {
@@ -313,7 +326,19 @@ export const memberClauses = [
           await stage.pass(ms)
           model.pass(ms)
         } else if (kind === 'leave') {
-          const used = random.pick<UsedCalls | undefined>([undefined, { bot: 2.5 }, { bot: 40, wa: 1 }])
+          const used = random.pick<UsedCalls | undefined>([
+            undefined,
+            { bot: [{ calls: 2.5, forMs: 1000 }], wa: [] },
+            {
+              bot: [
+                { calls: 1, forMs: 10 },
+                { calls: 40, forMs: 400 },
+                { calls: 3, forMs: 99_999 },
+                { calls: 2, forMs: 400 },
+              ],
+              wa: [{ calls: 1, forMs: -1 }],
+            },
+          ])
           await store.leave(member, used)
           model.leave(member, used)
         } else if (kind === 'release') {
@@ -479,6 +504,8 @@ function randomRequest(member: string, random: Random): BeatRequest {
     total: random.pick([...repeated(9, 25), 24.5, 2]),
     windowMs: random.pick([...repeated(9, 1000), 3000]),
     demand: random.pick([0, 1, 2.5, 7, 40]),
+    growing: random.pick([undefined, 0, 1.5, 6, 50]),
+    mostGrowing: random.pick([...repeated(5, 20), undefined, 0, 30]),
     used: random.pick([0, 1, 3.5, 12, 30]),
     freezeForMs: random.pick([...repeated(9, undefined), 1500, 6000]),
   }

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { platforms } from '../scripts/scale/one-bridge.ts'
+import { type Play, playAnswers } from './live-answers.ts'
+
+const slack = { platform: platforms.slack, steadyMs: 70_000 } as const
+const telegram = { platform: platforms.tg, steadyMs: 20_000 } as const
+
+/** Plays the same answers with one member that runs on, and with four that restart one after the other. */
+async function playBoth(play: Omit<Play, 'members' | 'restarts'>) {
+  const alone = await playAnswers({ ...play, members: 1, restarts: 0 })
+  const restarted = await playAnswers({ ...play, members: 4, restarts: 4 })
+  return { alone, restarted }
+}
+
+test('a rolling restart pauses streams on Slack for a few seconds, though they use up the limit of a minute', async () => {
+  const { alone, restarted } = await playBoth({ ...slack, live: 4, shortPerSecond: 0 })
+  expect(alone.longestPauseMs).toBeLessThan(3000)
+  expect(restarted.longestPauseMs).toBeLessThan(alone.longestPauseMs + 2000)
+  expect(restarted.callsWithin(60_000)).toBeLessThanOrEqual(98)
+})
+
+test('four members with streams on Slack write as often as one', async () => {
+  const play = { ...slack, live: 4, shortPerSecond: 0, restarts: 0 }
+  const alone = await playAnswers({ ...play, members: 1 })
+  const four = await playAnswers({ ...play, members: 4 })
+  expect(four.longestPauseMs).toBeLessThan(alone.longestPauseMs + 500)
+  expect(four.calls).toBeGreaterThanOrEqual(alone.calls)
+})
+
+test('a rolling restart pauses answers on Telegram for less than 2 s if they leave room in the limit', async () => {
+  const { alone, restarted } = await playBoth({ ...telegram, live: 12, shortPerSecond: 0 })
+  expect(alone.longestPauseMs).toBeLessThan(1200)
+  expect(restarted.longestPauseMs).toBeLessThan(2000)
+})
+
+/** What people of `npm run test:scale` write on each platform in a rolling restart. On Slack, that uses up the limit of a minute. */
+test.each([
+  ['Telegram', 2000, { ...telegram, live: 4, shortPerSecond: 4.5 }],
+  ['Slack', 3000, { ...slack, live: 1, shortPerSecond: 0.5 }],
+])('a rolling restart pauses answers on %s for less than %d ms while others come and go', async (_, mostMs, play) => {
+  const pauses: number[] = []
+  for (const seed of [2, 3, 4]) {
+    const { longestPauseMs } = await playAnswers({ ...play, members: 4, restarts: 4, seed })
+    pauses.push(longestPauseMs)
+  }
+  expect(pauses.filter((ms) => ms >= mostMs)).toEqual([])
+})
+
+test('a rolling restart with a hundred answers on Telegram keeps the limit of the bot', async () => {
+  const restarted = await playAnswers({ ...telegram, live: 100, shortPerSecond: 0, members: 4, restarts: 4 })
+  expect(restarted.callsWithin(1000)).toBeLessThanOrEqual(25)
+})

@@ -238,7 +238,7 @@ describe('the demand', () => {
     expect(budget.demand()).toBe(13)
   })
 
-  test('has the part of growing texts, of which the budget has a most, and does not count their calls twice', () => {
+  test('tells how much growing texts want and may have, and does not count their calls twice', () => {
     const { budget, of } = setUp(limitsWith(10, { editIntervalMs: 500 }))
     const [pace, owner] = [of('chat'), {}]
     pace.setGrowingText(owner, 'edit')

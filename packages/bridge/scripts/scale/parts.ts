@@ -7,6 +7,7 @@ import { type FaultCounts, playFaults } from './faults.ts'
 import { type Figure, isMissed, percentile } from './figure.ts'
 import { type Judged, judge } from './judge.ts'
 import { cpuMsBelow } from './member.ts'
+import { pauseWithOneBridge, platforms } from './one-bridge.ts'
 import { createPeople, type Given, type Mix, type People } from './people.ts'
 import { type Stage, type StageSize, startStage, untilReady } from './stage.ts'
 import { createTakeovers } from './takeovers.ts'
@@ -58,8 +59,10 @@ const actingShare = 0.2
 const progressMs = 15_000
 /** Before latencies count, in messages. They compile the code. */
 const warmUps = 20
-/** How many answers are being written all through a rolling restart. Each takes an edit a second. */
-const liveAnswers = 4
+/** Where answers are being written all through a rolling restart. On Telegram, each takes an edit a second. */
+const liveAnswers = ['tg', 'slack', 'tg', 'tg'] as const
+/** The longest silence of a chat in a rolling restart, in ms, unless the limits of its platform allow no better. */
+const mostSilentMs = 2000
 /** How long they could be written, in ms. They are stopped at the end of the part. */
 const maxLiveMs = 600_000
 /** The longest that chats may be without an owner after a kill or a stop, in ms. */
@@ -176,9 +179,9 @@ function answerFigures(given: readonly Given[]): readonly Figure[] {
 /** All members are restarted one after the other, while people write and answers are being written. */
 async function playDeploy(stage: Stage, people: People, { rate, onProgress }: PlayOptions): Promise<readonly Figure[]> {
   const { members, server } = stage
-  const live = Array.from({ length: liveAnswers }, () => people.give('answer', maxLiveMs)).filter(
-    (one) => one !== undefined,
-  )
+  const live = liveAnswers
+    .map((channel) => people.give('answer', maxLiveMs, channel))
+    .filter((one) => one !== undefined)
   let isOver = false
   const giving = give(people, rate * restartingShare, answers, () => isOver)
   await pause(steadyMs)
@@ -192,7 +195,7 @@ async function playDeploy(stage: Stage, people: People, { rate, onProgress }: Pl
   isOver = true
   await giving
   const endedAt = Date.now()
-  const pauses = live.map(({ chat, at }) => longestPause(people.screenOf(chat).changedAt, at, endedAt))
+  const pauses = await pausesOf(live, stage, people, endedAt)
   for (const { chat, stops } of live) {
     stops.push(Date.now())
     chat.say('/stop')
@@ -200,12 +203,38 @@ async function playDeploy(stage: Stage, people: People, { rate, onProgress }: Pl
   await people.settled()
   const others = people.given.filter((one) => !live.includes(one))
   const waitMs = Math.max(0, ...waitsOf(server, others))
-  const pauseMs = Math.max(0, ...pauses)
-  return [
-    { name: 'longest wait for a prompt, ms', value: waitMs },
-    { name: 'longest pause of a live answer, ms', value: pauseMs },
-    { name: 'longest silence of a chat, ms', value: Math.max(waitMs, pauseMs), most: 2000, isSpeed: true },
-  ]
+  return [{ name: 'longest wait for a prompt, ms', value: waitMs, most: mostSilentMs, isSpeed: true }, ...pauses]
+}
+
+/** Returns the longest pause of a live answer on each platform, and the one that a single bridge would have shown at that load. */
+async function pausesOf(
+  live: readonly Given[],
+  { server }: Stage,
+  { given, screenOf }: People,
+  endedAt: number,
+): Promise<readonly Figure[]> {
+  const msOf = new Map(server.tasks.map(({ task }) => [task.token, task.ms]))
+  const channels = [...new Set(live.map(({ chat }) => chat.channel))]
+  const figures = channels.map(async (channel): Promise<readonly Figure[]> => {
+    const ofChannel = given.filter(({ chat, kind }) => chat.channel === channel && kind === 'answer')
+    const answers = ofChannel.map((one) => {
+      const to = Math.min(endedAt, one.at + (msOf.get(one.token) ?? 0))
+      return { from: one.at, to, isLive: live.includes(one) }
+    })
+    const alone = await pauseWithOneBridge(platforms[channel], answers)
+    const watched = live.filter(({ chat }) => chat.channel === channel)
+    const pauses = watched.map(({ chat, at }) => longestPause(screenOf(chat).changedAt, at, endedAt))
+    return [
+      { name: `longest pause of a live answer on ${channel} with one bridge, by its pacer, ms`, value: alone },
+      {
+        name: `longest pause of a live answer on ${channel}, ms`,
+        value: Math.max(0, ...pauses),
+        most: Math.round(Math.max(mostSilentMs, alone)),
+        isSpeed: true,
+      },
+    ]
+  })
+  return (await Promise.all(figures)).flat()
 }
 
 /** Members and the database fail, while people write, press and stop. */

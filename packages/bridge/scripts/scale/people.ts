@@ -56,8 +56,8 @@ export interface People {
   readonly actions: readonly Action[]
   /** Gives one or a few tasks in a random idle chat. Does nothing if no chat is idle. */
   giveNext(mix: Mix): void
-  /** Gives a task in an idle chat. Returns undefined if none is idle. */
-  give(kind: Given['kind'], ms: number): Given | undefined
+  /** Gives a task in an idle chat, of that platform if one is named. Returns undefined if none is idle. */
+  give(kind: Given['kind'], ms: number, channel?: Chat['channel']): Given | undefined
   /** Returns the tasks that are not over. */
   openTasks(): readonly Given[]
   /** Resolves when all tasks are over, or when nothing has happened for too long. */
@@ -74,7 +74,7 @@ export interface ChatScreen {
   readonly histories: ReadonlyMap<string, readonly string[]>
   /** The ids of the messages that are not deleted. */
   readonly present: ReadonlySet<string>
-  /** When it has changed. */
+  /** When one of the texts has changed. */
   readonly changedAt: readonly number[]
 }
 
@@ -153,19 +153,20 @@ export function createPeople(stage: Stage): People {
     for (let count = 0; first && count < more; count++) giveIn(first.chat, 'answer', between(mix.answerMs))
   }
 
-  function give(kind: Given['kind'], ms: number): Given | undefined {
-    const chat = idleChat(kind === 'real')
+  function give(kind: Given['kind'], ms: number, channel?: Chat['channel']): Given | undefined {
+    const chat = idleChat(kind === 'real', channel)
     return chat && giveIn(chat, kind, ms)
   }
 
   function giveAsk(isTyped: boolean): void {
-    const chat = idleChat(false)
+    const chat = idleChat(false, undefined)
     if (chat) giveIn(chat, 'ask', 0, isTyped)
   }
 
-  /** Returns a random chat without an open task. Undefined if most are busy. */
-  function idleChat(isReal: boolean): Chat | undefined {
-    const possible = isReal ? chats.filter((chat) => chat.isReal) : chats
+  /** Returns a random chat without an open task, of that platform if one is named. Undefined if most are busy. */
+  function idleChat(isReal: boolean, channel: Chat['channel'] | undefined): Chat | undefined {
+    const ofPlatform = channel === undefined ? chats : chats.filter((chat) => chat.channel === channel)
+    const possible = isReal ? ofPlatform.filter((chat) => chat.isReal) : ofPlatform
     for (let tries = 0; tries < 50; tries++) {
       const chat = possible[Math.floor(random() * possible.length)]
       if (!chat || chat.isReal !== isReal) continue
@@ -193,13 +194,15 @@ export function createPeople(stage: Stage): People {
   function look(chat: Chat): void {
     changedAt = Date.now()
     const screen = screens.get(chat)
-    screen?.changedAt.push(Date.now())
     const shown = chat.shown()
     screen?.present.clear()
     for (const { id, text } of shown) {
       screen?.present.add(id)
       const history = screen?.histories.get(id) ?? []
-      if (history.at(-1) !== text) history.push(text)
+      if (history.at(-1) !== text) {
+        history.push(text)
+        screen?.changedAt.push(Date.now())
+      }
       screen?.histories.set(id, history)
     }
     for (const { action, isSeen } of unseen.get(chat) ?? []) if (isSeen(shown)) action.seenAt ??= Date.now()

@@ -12,7 +12,8 @@ export type EncodedBeat =
       readonly budgets: readonly {
         readonly b: string
         readonly share: number
-        readonly target: number
+        /** Undefined from a schema of an older version. */
+        readonly target?: number
         readonly frozen: number
       }[]
     }
@@ -62,7 +63,7 @@ export function decodedBeat(encoded: EncodedBeat, { member, forMs }: BeatRequest
     excess: Object.fromEntries((excess ?? []).map(({ g, count }) => [unpacked(g), count])),
     others,
     budgets: Object.fromEntries(
-      budgets.map(({ b, share, target, frozen }) => [unpacked(b), { share, target, frozenForMs: frozen }]),
+      budgets.map(({ b, share, target = share, frozen }) => [unpacked(b), { share, target, frozenForMs: frozen }]),
     ),
   }
 }

@@ -254,8 +254,8 @@ $$;
 -- ended one window before that. The longest come first, and they are at most what the member had.
 CREATE FUNCTION ${schema}.keep_counted(of_member text, used_calls json, now timestamptz) RETURNS void LANGUAGE sql AS $$
   WITH had AS (
-    DELETE FROM ${schema}.shares AS s USING json_to_recordset(used_calls) AS r(b text)
-      WHERE s.member = of_member AND s.budget = r.b AND ${schema}.is_used(s, now) RETURNING s.*
+    DELETE FROM ${schema}.shares AS s USING json_to_recordset(used_calls) AS r(b text, counted json)
+      WHERE s.member = of_member AND s.budget = r.b AND r.counted IS NOT NULL AND ${schema}.is_used(s, now) RETURNING s.*
   ), counted AS (
     SELECT r.b, ${schema}.whole_calls(c.calls) AS calls, greatest(0, c.for_ms) AS for_ms,
       row_number() OVER (PARTITION BY r.b ORDER BY c.for_ms DESC, c.place) AS place
@@ -433,7 +433,8 @@ BEGIN
   LOOP
     IF is_locked THEN
       SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM ${schema}.take_share(
-        b.b, of_member, greatest(0, floor(b.total))::bigint, greatest(0, floor(b.most_growing))::bigint, b.window_ms,
+        b.b, of_member, greatest(0, floor(b.total))::bigint,
+        greatest(0, floor(coalesce(b.most_growing, b.total)))::bigint, b.window_ms,
         ${schema}.whole_calls(b.demand), least(${schema}.whole_calls(b.growing), ${schema}.whole_calls(b.demand)),
         ${schema}.whole_calls(b.used), now, until
       ) AS t;

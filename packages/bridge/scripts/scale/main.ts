@@ -95,7 +95,7 @@ function circumstances(): string {
   const others = beside === undefined ? '' : ` beside commit ${beside}`
   return [
     `Measured on ${new Date().toISOString().slice(0, 10)} at commit ${commit}${others}: ${members} bridges, ${chats.toLocaleString('en')} chats, ${rate} messages a second, seed ${seed}.`,
-    `${cpus().length} cores of ${cpus()[0]?.model ?? 'an unknown CPU'}, Node ${process.versions.node}, PostgreSQL ${versions}, load average ${loadBefore.toFixed(1)} before the start.`,
+    `On ${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.versions.node}, PostgreSQL ${versions}, load average ${loadBefore.toFixed(1)} before the start.`,
     "The bridges shared these cores with PostgreSQL, the platforms, the agents' servers and all people.",
   ].join(' ')
 }

@@ -53,8 +53,13 @@ export const partNames: readonly PartName[] = ['calm', 'deploy', 'faults']
 
 /** The parts of a second's messages that the parts with restarts have, so that two cores can keep up. */
 const restartingShare = 0.25
-/** The part of the messages that is added in the part without faults to answer and to stop. Each takes three to four calls. */
-const actingShare = 0.2
+/**
+ * The part of the rate at which people then answer and stop in the part without faults. Each takes three to four calls, and Slack
+ * allows an app 50 edits a minute.
+ */
+const actingShare = 0.1
+/** How many do, for each chat. */
+const actionsPerChat = 0.15
 /** How often it is told what goes on, in ms. */
 const progressMs = 15_000
 /** Before latencies count, in messages. They compile the code. */
@@ -143,7 +148,7 @@ async function playCalm(stage: Stage, people: People, { rate, chats }: PlayOptio
   const measured = written.slice(warmUps)
   const waits = waitsOf(server, measured)
   const [calls, deliveries] = [telegram.calls.length, balancer.deliveries.length]
-  await give(people, rate * actingShare, actions, () => people.given.length >= written.length + chats * actingShare)
+  await give(people, rate * actingShare, actions, () => people.given.length >= written.length + chats * actionsPerChat)
   await people.settled()
   // A run ends before its chat says that it was stopped.
   await pause(steadyMs)

@@ -201,12 +201,14 @@ export type SessionScopedEvent =
   | (SessionFields & { readonly type: 'todos'; readonly todos: readonly Todo[]; readonly isOwn?: true | undefined })
   /**
    * A prompt is about to be posted. The reply exists from now on. `earlierIDs` are messages of earlier runs that were read
-   * before, which are not the reply's, whenever they arrive.
+   * before, which are not the reply's, whenever they arrive. `promptID` is set if the server has the prompt, which joined
+   * an earlier run and was not answered there. It then belongs to this reply.
    */
   | (SessionFields & {
       readonly type: 'opened'
       readonly text?: string | undefined
       readonly earlierIDs?: readonly string[] | undefined
+      readonly promptID?: string | undefined
     })
   /** The caller asked to end the run. Its end counts as an abort, whatever the server sends. */
   | (SessionFields & { readonly type: 'abort-requested'; readonly reason: 'requested' | 'timed-out' })

@@ -88,6 +88,12 @@ describe('opening', () => {
     expect(replies.at(-1)).toMatchObject({ promptIDs: ['u3'], messages: [{ id: 'm3' }] })
   })
 
+  test('a reply that is opened for a prompt of an earlier run takes it over from there', () => {
+    const joined = [user('u1'), message('m1', { parentID: 'u1' }), user('u2'), ended('m1', { parentID: 'u1' }), idle()]
+    const { replies } = run([session(), ...joined, { type: 'opened', sessionID: root, promptID: 'u2', at: 5 }])
+    expect(replies.map(({ promptIDs }) => promptIDs)).toEqual([['u1'], ['u2']])
+  })
+
   test('each run is a reply of its own', () => {
     const { replies } = run([session(), ...turn(1), ...turn(2)])
     expect(replies.map(({ promptIDs }) => promptIDs)).toEqual([['u1'], ['u2']])

@@ -13,8 +13,11 @@ export interface LiveReply {
   readonly run: number
   /** The newest state. */
   readonly reply: () => Reply
-  /** Adds observers. They first receive everything so far, as one diff. Returns a function that removes them. */
-  observe(observers: readonly ReplyObserver[]): () => void
+  /**
+   * Adds observers. They first receive everything so far, as one diff, or what is new since `seen`. Returns a function
+   * that removes them.
+   */
+  observe(observers: readonly ReplyObserver[], seen?: Reply): () => void
   /** Calls the follower with each step from now on. Returns a function that removes it. */
   follow(follower: (step: Reduction) => void): () => void
 }
@@ -34,6 +37,8 @@ export interface Replies {
    * none.
    */
   withPrompt(sessionID: string, messageID: string): LiveReply | undefined
+  /** The newest kept reply of the session with a step that names this prompt. Undefined if there is none. */
+  withAnswerTo(sessionID: string, messageID: string): LiveReply | undefined
   /** The replies that have not settled. */
   open(): readonly LiveReply[]
   /** Whether any reply has not settled. */
@@ -69,6 +74,11 @@ export function createReplies(onError: OnError, keepSettled: number): Replies {
     withPrompt: (sessionID, messageID) =>
       [...entries.values()].findLast(
         ({ live, reply }) => live.sessionID === sessionID && reply.promptIDs.includes(messageID),
+      )?.live,
+    withAnswerTo: (sessionID, messageID) =>
+      [...entries.values()].findLast(
+        ({ live, reply }) =>
+          live.sessionID === sessionID && reply.messages.some(({ parentID }) => parentID === messageID),
       )?.live,
     open: () => [...open].map((entry) => entry.live),
     hasOpen: () => open.size > 0,
@@ -110,7 +120,7 @@ export function createReplies(onError: OnError, keepSettled: number): Replies {
       sessionID,
       run,
       reply: () => entry.reply,
-      observe: (observers) => observe(entry, observers),
+      observe: (observers, seen) => observe(entry, observers, seen),
       follow: (follower) => {
         followers.add(follower)
         return () => followers.delete(follower)
@@ -124,11 +134,15 @@ export function createReplies(onError: OnError, keepSettled: number): Replies {
   }
 
   /**
-   * Sends the observers everything so far as one diff, and adds them once the step that is being dispatched has ended.
-   * Returns a function that removes them, even before they are added.
+   * Sends the observers everything since `seen` as one diff, and adds them once the step that is being dispatched has
+   * ended. Returns a function that removes them, even before they are added.
    */
-  function observe(entry: Entry, observers: readonly ReplyObserver[]): () => void {
-    const missed = diff(emptyReply(entry.reply.sessionID), entry.reply)
+  function observe(
+    entry: Entry,
+    observers: readonly ReplyObserver[],
+    seen: Reply = emptyReply(entry.reply.sessionID),
+  ): () => void {
+    const missed = diff(seen, entry.reply)
     const catchUp = createDispatcher({ onError })
     for (const observer of observers) catchUp.observe(observer)
     catchUp.dispatch({ reply: entry.reply, changes: missed })

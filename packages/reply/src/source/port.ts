@@ -196,6 +196,11 @@ export interface Capabilities {
    * the stored prompt, and runs once if nothing has run for it. Default: false.
    */
   readonly repeatsPrompts?: boolean | undefined
+  /**
+   * Whether each step names the newest prompt that its model got, as its `parentID`. A prompt of a run that no step
+   * names, nor a later prompt, then has no answer. Default: false.
+   */
+  readonly namesNewestPrompt?: boolean | undefined
   /** Whether a busy session takes prompts. Without it, a prompt waits until the session's run has ended. */
   readonly takesPromptsWhileBusy: boolean
   /**

@@ -162,10 +162,17 @@ export function splitLostRun(draft: Draft, rootID: string, parentID: string | un
   reduceReply(draft, rootID, { type: 'settle', sessionID: rootID, by: 'lost', at })
   if (!parent) return
   openRun(draft, [rootID], at)
-  const cell = getCell(draft, rootID)
-  changeCell(draft, cell, { roles: withRole(cell.roles, { ...parent, run: cell.run }) })
-  const prompt = { id: parentID, role: 'user', summary: false, raw: undefined } as const
-  reduceReply(draft, rootID, { type: 'message', sessionID: rootID, message: prompt, at })
+  movePrompt(draft, rootID, parentID, at)
+}
+
+/** Makes a prompt one of the root's newest run, and removes it from the run that it had joined. */
+export function movePrompt(draft: Draft, rootID: string, messageID: string, at: number): void {
+  const joined = roleIn(getCell(draft, rootID).roles, messageID)
+  if (joined) amendPast(draft, rootID, joined.run, { type: 'message-removed', sessionID: rootID, messageID, at })
+  const { id, roles, run } = getCell(draft, rootID)
+  changeCell(draft, getCell(draft, id), { roles: withRole(roles, { messageID, role: 'user', run }) })
+  const message = { id: messageID, role: 'user', summary: false, raw: undefined } as const
+  reduceReply(draft, rootID, { type: 'message', sessionID: rootID, message, at })
 }
 
 /**

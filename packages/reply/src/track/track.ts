@@ -8,7 +8,15 @@ import type { Reply } from '../reply.ts'
 import { cellOf, cellValues } from './cells.ts'
 import { forgetQuietSessions } from './forget.ts'
 import { dropHeldEvents, holdEvent, takeHeldEvents } from './held-events.ts'
-import { placeDelta, placeMessage, placePart, placeRemoval, rememberEarlier, trackDelta } from './message.ts'
+import {
+  movePrompt,
+  placeDelta,
+  placeMessage,
+  placePart,
+  placeRemoval,
+  rememberEarlier,
+  trackDelta,
+} from './message.ts'
 import { hasOpenRun, isOpen, isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './open-run.ts'
 import { beginsWithAnswer, roleIn } from './roles.ts'
 import { isUnread, placeSession, recordSession, recordWorkEpoch } from './session.ts'
@@ -124,7 +132,8 @@ function placeInTree(draft: Draft, path: readonly string[], event: SessionScoped
     case 'opened':
       rememberEarlier(draft, event.sessionID, event.earlierIDs ?? [])
       openRun(draft, path, event.at)
-      return reduceReply(draft, rootID, event)
+      reduceReply(draft, rootID, event)
+      return event.promptID === undefined ? undefined : movePrompt(draft, event.sessionID, event.promptID, event.at)
     case 'retry':
       if (!mayBelongToEndedRun(draft, event.sessionID)) openRun(draft, path, event.at)
       return reduceReply(draft, rootID, event)

@@ -1,7 +1,7 @@
 import { openCode2Version } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { textOf } from '../../src/index.ts'
-import { setStage, watchAll } from './stage.ts'
+import { keepingPromptID, setStage, watchAll } from './stage.ts'
 
 const all = 10_000
 
@@ -173,10 +173,11 @@ describe('a run', () => {
   })
 
   test('of a prompt whose answer is lost is found, and nothing is posted again', async () => {
+    const keepID = keepingPromptID({ scenario: 'plain' })
     const { server, rest, advance, opencode } = setStage({
       scenario: 'plain',
       between: async (request, answer) => {
-        const response = await answer(request)
+        const response = await keepID(request, answer)
         if (request.url.endsWith('/prompt_async')) throw new TypeError('fetch failed')
         return response
       },

@@ -1,7 +1,7 @@
 import { openCode2Version } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { type Client, type Reply, textOf } from '../../src/index.ts'
-import { type Stage, type StageOptions, setStage } from './stage.ts'
+import { keepingPromptID, type Stage, type StageOptions, setStage } from './stage.ts'
 
 const all = 10_000
 const idleMs = 30_000
@@ -57,7 +57,8 @@ describe.each(versions)('with its own sessions alone, a client of %s', (version)
   })
 
   test('opens the stream before it posts a prompt, and follows the reply to its end', async () => {
-    const stage = await setOwnStage({ scenario: 'plain', version, before: 1 })
+    const between = keepingPromptID({ scenario: 'plain', version })
+    const stage = await setOwnStage({ scenario: 'plain', version, before: 1, between })
     const { opencode, server, requests, rest, advance } = stage
     await advance(idleMs)
     const [sessionID] = await sessionIDs(opencode)

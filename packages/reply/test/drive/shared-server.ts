@@ -18,14 +18,42 @@ export interface Wire {
   readonly mayPrompt: (client: SharedClient, messageID: string | undefined) => boolean
   /** Called for each request, each response and each frame. */
   readonly delayMs: (what: 'request' | 'response' | 'frame', client: SharedClient, path: string) => number
+  /** Whether the connection of a GET breaks. Default: none does. */
+  readonly breaks?: (path: string) => boolean
 }
 
-/** An OpenCode server in memory, with many sessions and clients. An answer is the prompt's text after `Answer to `. */
+/** What differs between versions. */
+export interface ServerRules {
+  /** The version that it reports. Those before 1.18.15 make the ids of prompts. */
+  readonly version: string
+  /**
+   * Whether prompts get lost as on 1.1.65 (measured there): one that comes after the last step has ended, but before the run has,
+   * is stored and not run. One that comes while a step begins is never run: that step's message gets a higher id, and the server
+   * runs nothing if the last prompt has a lower id than the last step. Posted again, a prompt without a step behind it
+   * runs, in a step that names the last prompt (also measured on 1.2.27). Otherwise, as on 1.18.34, each runs.
+   */
+  readonly losesLatePrompts: boolean
+  /** What a plugin adds to the text of each prompt. Default: nothing. */
+  readonly added?: string
+}
+
+/**
+ * An OpenCode server in memory, with many sessions and clients. An answer is the texts of the prompts that it answers, after
+ * `Answer to `. Prompts that wait when a step begins are answered together.
+ */
 export interface SharedServer {
   readonly directory: string
   connect(): SharedClient
-  /** How often each text was taken as a prompt. */
+  /** Posts a prompt of a client that is not ours, such as the terminal at a desk. */
+  promptElsewhere(sessionID: string, text: string): void
+  /** The text of each prompt that was taken. */
   readonly prompts: readonly string[]
+  /** The text of each prompt that ran because it was posted again. */
+  readonly repeated: readonly string[]
+  /** The texts of the prompts that each answer is for, and its run, by the id of its message. */
+  readonly answers: ReadonlyMap<string, { readonly run: number; readonly texts: readonly string[] }>
+  /** The texts of the prompts that no step names: they are never run, but later steps get them with other prompts. */
+  readonly dead: ReadonlySet<string>
   /** Sends frames of a session that no client knows, so that frames that clients skipped before are forgotten. */
   sendNoise(frames: number): void
 }
@@ -38,7 +66,14 @@ interface Session {
     parts: object[]
   }[]
   readonly waiting: string[]
+  /** The texts of the prompts that no step has answered. */
+  readonly unanswered: string[]
   isBusy: boolean
+  /** Whether a step has read the prompts, and its message does not exist yet. */
+  isReading: boolean
+  /** Whether its last step has ended, but not its run. */
+  isEnding: boolean
+  run: number
 }
 
 const directory = '/shared'
@@ -49,12 +84,25 @@ const noTokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0
  * Creates a server that speaks OpenCode 1.18.33's wire on a hand clock. Its events come in the order of the recording `plain`.
  * `stepMs` is how long each step of a run takes.
  */
-export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => number): SharedServer {
+export function createSharedServer(
+  clock: HandClock,
+  wire: Wire,
+  stepMs: () => number,
+  { version, losesLatePrompts, added = '' }: ServerRules = { version: '1.18.33', losesLatePrompts: false },
+): SharedServer {
   const sessions = new Map<string, Session>()
   const streams = new Set<(frame: string) => void>()
   const prompts: string[] = []
+  const repeated: string[] = []
+  const answers = new Map<string, { readonly run: number; readonly texts: readonly string[] }>()
+  const dead = new Set<string>()
   let ids = 0
-  return { directory, connect: connectClient, prompts, sendNoise }
+  return { directory, connect: connectClient, promptElsewhere, prompts, repeated, answers, dead, sendNoise }
+
+  function promptElsewhere(sessionID: string, text: string): void {
+    const session = sessions.get(sessionID)
+    if (session) takePrompt(session, { parts: [{ text }] })
+  }
 
   function nextID(kind: string): string {
     ids += 1
@@ -140,6 +188,7 @@ export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => n
       const body: PostBody = isPost ? JSON.parse((await asked.text()) || '{}') : {}
       if (pathname.endsWith('/prompt_async') && !wire.mayPrompt(client, body.messageID))
         throw new TypeError('This process has lost its lease.')
+      if (!isPost && wire.breaks?.(pathname)) throw new TypeError('The connection broke.')
       return await new Promise<Response>((resolve, reject) => {
         asked.signal.addEventListener('abort', () => reject(asked.signal.reason))
         clock.after(wire.delayMs('request', client, pathname), () => {
@@ -189,7 +238,7 @@ export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => n
 
   /** Returns the response to a GET: an empty list for an unknown path. Undefined for what does not exist. */
   function answerGet(pathname: string, searchParams: URLSearchParams): unknown {
-    if (pathname === '/global/health') return { healthy: true, version: '1.18.33' }
+    if (pathname === '/global/health') return { healthy: true, version }
     if (pathname === '/session/status')
       return Object.fromEntries(
         [...sessions.values()].flatMap(({ id, isBusy }) => (isBusy ? [[id, { type: 'busy' }]] : [])),
@@ -209,7 +258,7 @@ export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => n
 
   function infoOf({ id, createdAt }: Session): object {
     const time = { created: createdAt, updated: createdAt }
-    return { id, directory, projectID: 'shared', title: 'Shared', version: '1.18.33', time }
+    return { id, directory, projectID: 'shared', title: 'Shared', version, time }
   }
 
   function answerPost(pathname: string, body: PostBody): unknown {
@@ -223,42 +272,78 @@ export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => n
   }
 
   function createSession(): object {
-    const session = { id: nextID('ses'), createdAt: clock.now(), messages: [], waiting: [], isBusy: false }
+    const idle = { messages: [], waiting: [], unanswered: [], isBusy: false, isReading: false, isEnding: false, run: 0 }
+    const session: Session = { id: nextID('ses'), createdAt: clock.now(), ...idle }
     sessions.set(session.id, session)
     publish('session.created', { sessionID: session.id, info: infoOf(session) })
     return infoOf(session)
   }
 
-  /** Takes a prompt, unless the session has it, and begins it now or after the present run. */
+  /**
+   * Takes a prompt, and begins it now or in the present run. One that the session has is only taken again if nothing runs,
+   * see `ServerRules`.
+   */
   function takePrompt(session: Session, { messageID: id = nextID('msg'), parts = [] }: PostBody): void {
     const { id: sessionID, messages, waiting } = session
-    if (messages.some(({ info }) => info.id === id)) return
     const text = parts.map((part) => part.text ?? '').join('')
+    const knownAt = messages.findIndex(({ info }) => info.id === id)
+    if (knownAt !== -1) {
+      const isBehind = messages.slice(knownAt).some(({ info }) => info.role === 'assistant')
+      if (session.isBusy || waiting.length > 0 || (isBehind && losesLatePrompts)) return
+      repeated.push(text)
+      if (isBehind) session.unanswered.push(text)
+      waiting.push((losesLatePrompts && messages.at(-1)?.info.id) || id)
+      return void clock.after(stepMs(), () => runNext(session))
+    }
     prompts.push(text)
+    session.unanswered.push(text)
     const info = { id, sessionID, role: 'user', time: { created: clock.now() }, agent: 'build', model }
-    const part = { id: nextID('prt'), sessionID, messageID: id, type: 'text', text }
+    const part = { id: nextID('prt'), sessionID, messageID: id, type: 'text', text: text + added }
     messages.push({ info, parts: [part] })
     publish('message.updated', { sessionID, info })
     publish('message.part.updated', { sessionID, part, time: clock.now() })
+    if (session.isReading) return void dead.add(text)
+    if (session.isEnding && losesLatePrompts) return
     waiting.push(id)
     if (!session.isBusy) clock.after(stepMs(), () => runNext(session))
   }
 
-  /** Answers the first prompt that waits, and then the next one. */
+  /** Begins a run, unless one is going, for the prompts that wait. */
   function runNext(session: Session): void {
-    const { id: sessionID, messages, waiting } = session
-    const parentID = session.isBusy ? undefined : waiting.shift()
-    if (parentID === undefined) return
+    if (session.isBusy || session.waiting.length === 0) return
     session.isBusy = true
-    publish('session.status', { sessionID, status: { type: 'busy' } })
-    const prompt = messages.find(({ info }) => info.id === parentID)
-    const text = `Answer to ${textOfPart(prompt?.parts[0])}`
+    session.run += 1
+    publish('session.status', { sessionID: session.id, status: { type: 'busy' } })
+    clock.after(stepMs(), () => answerWaiting(session))
+  }
+
+  /**
+   * Answers all prompts that no step has answered in one step, which names the last that waited. Goes on with those that came
+   * meanwhile.
+   */
+  function answerWaiting(session: Session): void {
+    const { waiting } = session
+    const parentID = waiting.splice(0).at(-1)
+    const texts = session.unanswered.splice(0)
+    if (!losesLatePrompts) return answer(session, parentID, texts)
+    session.isReading = true
+    clock.after(stepMs(), () => {
+      session.isReading = false
+      answer(session, parentID, texts)
+    })
+  }
+
+  /** Answers these prompts in one step, which names one of them. */
+  function answer(session: Session, parentID: string | undefined, texts: readonly string[]): void {
+    const { id: sessionID, messages, waiting } = session
+    const text = `Answer to ${texts.join(' ')}`
     const id = nextID('msg')
+    answers.set(id, { run: session.run, texts })
     const info = {
       ...{ id, sessionID, role: 'assistant', parentID, ...model, mode: 'build', agent: 'build', cost: 0 },
       ...{ path: { cwd: directory, root: directory }, time: { created: clock.now() }, tokens: noTokens },
     }
-    const answer: Session['messages'][number] = { info, parts: [] }
+    const step: Session['messages'][number] = { info, parts: [] }
     const place = { sessionID, messageID: id }
     const part = { id: nextID('prt'), ...place, type: 'text', text: '', time: { start: clock.now() } }
     const delta = { sessionID, messageID: id, partID: part.id, field: 'text', delta: text }
@@ -266,35 +351,42 @@ export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => n
     const finish = { id: nextID('prt'), ...place, type: 'step-finish', reason: 'stop', cost: 0, tokens: noTokens }
     const steps = [
       () => {
-        messages.push(answer)
+        messages.push(step)
         publish('message.updated', { sessionID, info })
       },
       () => {
-        answer.parts.push(part)
+        step.parts.push(part)
         publish('message.part.updated', { sessionID, part, time: clock.now() })
       },
       () => publish('message.part.delta', delta),
       () => {
-        answer.parts = [whole, finish]
+        step.parts = [whole, finish]
         publish('message.part.updated', { sessionID, part: whole, time: clock.now() })
         publish('message.part.updated', { sessionID, part: finish, time: clock.now() })
       },
       () => {
-        answer.info = { ...info, finish: 'stop', time: { ...info.time, completed: clock.now() } }
-        publish('message.updated', { sessionID, info: answer.info })
+        step.info = { ...info, finish: 'stop', time: { ...info.time, completed: clock.now() } }
+        publish('message.updated', { sessionID, info: step.info })
       },
       () => {
+        session.isEnding = true
+      },
+      () => {
+        session.isEnding = false
         session.isBusy = false
-        if (waiting.length > 0) return runNext(session)
         publish('session.status', { sessionID, status: { type: 'idle' } })
         publish('session.idle', { sessionID })
+        runNext(session)
       },
     ]
+    const lastStep = steps.length - 2
     const doNext = (at: number): void => {
+      // Prompts that came during the step continue the run.
+      if (at === lastStep && waiting.length > 0) return void clock.after(stepMs(), () => answerWaiting(session))
       steps[at]?.()
       if (at + 1 < steps.length) clock.after(stepMs(), () => doNext(at + 1))
     }
-    clock.after(stepMs(), () => doNext(0))
+    doNext(0)
   }
 }
 
@@ -302,8 +394,4 @@ export function createSharedServer(clock: HandClock, wire: Wire, stepMs: () => n
 interface PostBody {
   readonly messageID?: string
   readonly parts?: readonly { readonly text?: string }[]
-}
-
-function textOfPart(part: object | undefined): string {
-  return part && 'text' in part ? String(part.text) : ''
 }

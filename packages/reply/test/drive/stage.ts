@@ -79,6 +79,30 @@ export function setStage({
   return { server, clock, opencode, errors, opened, rest, advance: (durationMs) => clock.advance(durationMs, rest) }
 }
 
+/**
+ * An intercept that gives a recording's first prompt the id of the prompt that is posted, as a server does that keeps
+ * ids. Both ids have the same length.
+ */
+export function keepingPromptID({ scenario, version = '1.18.33' }: StageOptions): NonNullable<StageOptions['between']> {
+  const [recordedID = ''] = /msg_\w+/.exec(new TextDecoder().decode(readRecording({ version, scenario }).bytes)) ?? []
+  let promptID = recordedID
+  return async (request, answer) => {
+    if (request.method === 'POST' && /prompt/.test(request.url)) {
+      promptID = /msg_\w+/.exec(await request.clone().text())?.[0] ?? promptID
+    }
+    const { body, status, headers } = await answer(request)
+    const renaming = new TransformStream<string, string>({
+      transform: (text, controller) => controller.enqueue(text.replaceAll(recordedID, promptID)),
+    })
+    // A recorded server sends whole frames.
+    const renamed = body
+      ?.pipeThrough(new TextDecoderStream())
+      .pipeThrough(renaming)
+      .pipeThrough(new TextEncoderStream())
+    return new Response(renamed ?? null, { status, headers })
+  }
+}
+
 /** The newest state of every reply that a watcher receives. */
 export function watchAll(opencode: Client): Reply[] {
   const replies: Reply[] = []

@@ -4,11 +4,13 @@ import { textOf } from '../../src/index.ts'
 import { createSharedServer } from './shared-server.ts'
 import { playTakeovers } from './takeovers.ts'
 
+/** Waits until nothing moves any more. */
+async function rest(): Promise<void> {
+  for (let calm = 0; calm < 3; calm++) await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
 test('a late read of the runs of another process gives none of their answers to the next prompt', async () => {
   const clock = createHandClock()
-  const rest = async (): Promise<void> => {
-    for (let calm = 0; calm < 3; calm++) await new Promise<void>((resolve) => setImmediate(resolve))
-  }
   const advance = async (durationMs: number): Promise<void> => await clock.advance(durationMs, rest)
   let lateReadsOf = ''
   let reads = 0
@@ -42,5 +44,25 @@ test.each([58, 114, 166, 170, 180, 201, 2278, 3127])(
   'each prompt gets its own answer, whatever stops its process: %i',
   async (seed) => {
     expect(await playTakeovers(seed)).toEqual([])
+  },
+)
+
+// Each of these showed an answer of the desk, nothing at all, or observers saw no end.
+test.each([
+  [20001, false],
+  [20005, false],
+  [20009, false],
+  [20023, false],
+  [20033, false],
+  [20036, false],
+  [20008, true],
+  [20011, true],
+  [20013, true],
+  [20014, true],
+  [20023, true],
+])(
+  'each prompt gets its own answer while a client at the desk prompts, too: %i (old server: %s)',
+  async (seed, isOld) => {
+    expect(await playTakeovers(seed, { hasDesk: true, isOld })).toEqual([])
   },
 )

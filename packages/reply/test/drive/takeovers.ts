@@ -1,6 +1,13 @@
 import { createHandClock } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
-import { type PostedPrompt, type Reply, ReplyError, type ReplyStream, textOf } from '../../src/index.ts'
+import {
+  type PostedPrompt,
+  type Reply,
+  ReplyError,
+  type ReplyObserver,
+  type ReplyStream,
+  textOf,
+} from '../../src/index.ts'
 import { createSharedServer, type SharedClient } from './shared-server.ts'
 
 /** How many prompts a plan has. Each gets its answer, whatever happens. */
@@ -10,11 +17,22 @@ const mostMs = 120_000
 /** How long a lease lasts after its owner stopped, in ms. */
 const leaseMs = 4000
 
+/** What else happens in a plan. */
+export interface TakeoverOptions {
+  /** A client at the desk also prompts the session, mostly while a prompt is on its way. */
+  readonly hasDesk?: boolean
+  /** The server makes the ids of prompts, and never runs a prompt that comes right before the end of a run. */
+  readonly isOld?: boolean
+}
+
 /**
  * Plays prompts one after the other in a session. Each has an owner: a process that posts it, or finds it after the one before was
  * killed or stopped. Resolves with what is wrong, in words.
  */
-export async function playTakeovers(seed: number): Promise<readonly string[]> {
+export async function playTakeovers(
+  seed: number,
+  { hasDesk = false, isOld = false }: TakeoverOptions = {},
+): Promise<readonly string[]> {
   const random = seededRandom(seed)
   const clock = createHandClock()
   const log: string[] = []
@@ -27,7 +45,9 @@ export async function playTakeovers(seed: number): Promise<readonly string[]> {
   /** A lease is of one process for one prompt. */
   const mayPrompt = (client: SharedClient, messageID: string | undefined): boolean =>
     client === owner && messageID === posted?.messageID
-  const server = createSharedServer(clock, { mayPrompt, delayMs }, () => between(0, stepMax))
+  const rules = isOld ? { version: '1.1.65', losesLatePrompts: true } : { version: '1.18.33', losesLatePrompts: false }
+  const server = createSharedServer(clock, { mayPrompt, delayMs }, () => between(0, stepMax), rules)
+  let desks = 0
   const clients: SharedClient[] = [server.connect(), server.connect(), server.connect()]
   owner = oneOf(clients)
   const wrong: string[] = []
@@ -49,6 +69,7 @@ export async function playTakeovers(seed: number): Promise<readonly string[]> {
 
   async function playPrompt(text: string): Promise<void> {
     posted = undefined
+    const observers: { isSettled: boolean; readonly isOfOwner: () => boolean }[] = []
     const until = clock.now() + mostMs
     if (random() < 0.4) changeOwner()
     for (;;) {
@@ -73,9 +94,16 @@ export async function playTakeovers(seed: number): Promise<readonly string[]> {
       }
       const shown = shownOf(reply)
       say(`${text} → ${shown}`)
-      // A connection that keeps breaking for too long ends a prompt, and its author is told so.
-      if (shown !== `Answer to ${text}` && !shown.includes('unreachable'))
-        wrong.push(`seed ${seed}: ${text} got: ${JSON.stringify(shown)}`)
+      // A connection that keeps breaking may end a prompt, or lose its run, and its author is told so.
+      const isRight = (server.dead.has(text) && isRefused(reply)) || isAnswer(reply, text)
+      const isTold = shown.includes('unreachable') || (reply && !(reply instanceof Error) && reply.outcome === 'lost')
+      if (!isRight && !isTold) wrong.push(`seed ${seed}: ${text} got: ${JSON.stringify(shown)}`)
+      if (server.prompts.filter((taken) => taken === text).length > 1)
+        wrong.push(`seed ${seed}: ${text} was taken more than once.`)
+      if ([...server.answers.values()].filter(({ texts }) => texts.includes(text)).length > 1)
+        wrong.push(`seed ${seed}: ${text} was run more than once.`)
+      if (observers.some(({ isSettled, isOfOwner }) => isOfOwner() && !isSettled))
+        wrong.push(`seed ${seed}: observers of ${text} never saw an end.`)
       sessionID = reply instanceof Error ? sessionID : (reply?.sessionID ?? sessionID)
       return
     }
@@ -84,7 +112,7 @@ export async function playTakeovers(seed: number): Promise<readonly string[]> {
       say(`client ${clients.indexOf(client)} ${posted ? 'finds' : 'posts'} ${text}`)
       if (!posted) return await post(client).result
       const again = async () => ({ sessionID, text })
-      const resumed = await client.opencode.resume(posted, { again })
+      const resumed = await client.opencode.resume(posted, { again, observe: observeAs(client) })
       if (resumed.type === 'unknown') throw new Error('unknown')
       if (resumed.type === 'absent') return await post(client).result
       return await resumed.stream.result
@@ -97,9 +125,46 @@ export async function playTakeovers(seed: number): Promise<readonly string[]> {
         if (turn !== ownTurn) throw new Error('The lease was lost.')
         posted = about
         sessionID = about.sessionID
+        if (hasDesk && random() < 0.7) clock.after(between(0, random() < 0.5 ? 20 : 300), promptAtDesk)
       }
-      return client.opencode.prompt({ sessionID, text }, { onPosting })
+      return client.opencode.prompt({ sessionID, text }, { onPosting, observe: observeAs(client) })
     }
+
+    /** Each call of `observe` returns an observer that must see an end, as a chat's sink must. */
+    function observeAs(client: SharedClient): () => readonly ReplyObserver[] {
+      return () => {
+        const seen = { isSettled: false, isOfOwner: () => client === owner }
+        observers.push(seen)
+        const markSettled = (): void => {
+          seen.isSettled = true
+        }
+        return [{ replySettled: markSettled }]
+      }
+    }
+  }
+
+  /** Whether a reply is the run that answered the prompt, whole and alone. */
+  function isAnswer(reply: Reply | Error | undefined, text: string): boolean {
+    const own = [...server.answers].find(([, { texts }]) => texts.includes(text))
+    if (!own || !reply || reply instanceof Error) return false
+    const [id, { run }] = own
+    return (
+      reply.messages.some((message) => message.id === id) &&
+      reply.messages.every((message) => server.answers.get(message.id)?.run === run) &&
+      textOf(reply).includes(text)
+    )
+  }
+
+  /** Whether a reply tells that the server does not run the prompt, and shows nothing. */
+  function isRefused(reply: Reply | Error | undefined): boolean {
+    return !!reply && !(reply instanceof Error) && reply.outcome === 'failed' && textOf(reply) === ''
+  }
+
+  function promptAtDesk(): void {
+    if (sessionID === undefined) return
+    desks += 1
+    say(`desk ${desks}`)
+    server.promptElsewhere(sessionID, `desk ${desks}.`)
   }
 
   function say(line: string): void {
@@ -109,6 +174,7 @@ export async function playTakeovers(seed: number): Promise<readonly string[]> {
   /** Small faults at any time. */
   function happen(): void {
     const drawn = random()
+    if (hasDesk && random() < 0.004) promptAtDesk()
     if (drawn < 0.004) {
       const cut = oneOf(clients)
       say(`client ${clients.indexOf(cut)} is cut`)

@@ -18,19 +18,35 @@ export function replyOfRead(read: SnapshotEvent): Reply | undefined {
 /**
  * Makes the reply that includes a prompt from a read that goes back to it. Undefined if the read lacks the prompt, or
  * if its run has ended without an answer to it. If later runs followed, its run has ended, whatever the session does
- * now.
+ * now. `namesNewestPrompt` as in `Capabilities`.
  */
-export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | undefined {
+export function replyOfPrompt(read: SnapshotEvent, messageID: string, namesNewestPrompt = false): Reply | undefined {
   if (!read.messages.some(({ head }) => head.id === messageID)) return undefined
   const { messages, status, nextAt } = runOfPrompt(read, messageID)
-  const isAnswered =
-    messages.findLastIndex(isAssistantMessage) > messages.findIndex(({ head }) => head.id === messageID)
-  if (!isAnswered && status === 'idle') return undefined
+  if (status === 'idle' && !isAnswered(messages, messageID, namesNewestPrompt)) return undefined
   const children = nextAt === undefined ? read.children : childrenAsOf(read.children, nextAt)
   const asks = status === 'idle' ? [] : read.asks
   return repliesOfRun({ ...read, messages, status, asks, children }).findLast(({ promptIDs }) =>
     promptIDs.includes(messageID),
   )
+}
+
+/**
+ * Whether a step of a run answers the prompt: one after it, unless steps name the newest prompt that their model got, and
+ * this one names an earlier prompt. OpenCode 1.1.65 may store a prompt while a step begins, which then doesn't get it.
+ */
+function isAnswered(messages: SnapshotEvent['messages'], messageID: string, namesNewestPrompt: boolean): boolean {
+  const promptIndex = messages.findIndex(({ head }) => head.id === messageID)
+  const createdAt = messages[promptIndex]?.head.createdAt
+  return messages.some(({ head: { role, parentID } }, index) => {
+    if (role !== 'assistant') return false
+    const parentIndex = messages.findIndex(({ head }) => head.id === parentID)
+    if (!namesNewestPrompt || parentIndex === -1) return index > promptIndex
+    // A prompt that was posted again has a new time, and its old place.
+    const parentCreatedAt = messages[parentIndex]?.head.createdAt
+    const isNewer = createdAt !== undefined && parentCreatedAt !== undefined && parentCreatedAt > createdAt
+    return parentIndex >= promptIndex || isNewer
+  })
 }
 
 /**

@@ -1,6 +1,8 @@
 import { observersOf } from '../../dispatch.ts'
 import { ReplyError } from '../../error.ts'
+import type { ReplyObserver } from '../../observer.ts'
 import type { Reduction } from '../../reduce/reduce.ts'
+import { diff } from '../../track/diff.ts'
 import type { LiveReply } from '../replies.ts'
 import type { AbortRequest } from '../stop/abort.ts'
 import type { FoundReply } from './recognize.ts'
@@ -30,9 +32,12 @@ export interface FollowedRun {
   markPosted(post: SentPrompt): void
   /**
    * Connects the stream and the observers to the reply until it ends, and starts the time-out. If the caller has asked
-   * to stop, ends or leaves the run.
+   * to stop, ends or leaves the run. After `detach`, they go on from what they have. If the caller returned no observers
+   * then, it is asked again.
    */
   attach(live: LiveReply, foundReply: FoundReply): void
+  /** Disconnects the stream and the observers from a reply that isn't the prompt's, before they get the present step. */
+  detach(): void
   /** Ends the stream as aborted, because the prompt was not posted and never will be. */
   endAsAborted(sessionID: string): void
   /** Ends the stream as failed, because nothing runs on the server. */
@@ -66,6 +71,9 @@ export function createFollowedRun(
   checkTimeout(options)
   /** The reply that includes the prompt. Undefined until it is found. */
   let live: LiveReply | undefined
+  /** Empty until the reply is found, and if the caller returned none for it. */
+  let observers: readonly ReplyObserver[] = []
+  let stopObserving = (): void => {}
   /** Undefined until the prompt is posted. */
   let sentPrompt: SentPrompt | undefined
   /** The caller's request: end the run, or leave it if others began it. */
@@ -98,6 +106,7 @@ export function createFollowedRun(
       sentPrompt = sent
     },
     attach,
+    detach,
     endAsAborted,
     endAsFailed,
     endWithStandIn,
@@ -111,8 +120,10 @@ export function createFollowedRun(
   function attach(next: LiveReply, { reply, joined }: FoundReply): void {
     live = next
     hold.cover(next.sessionID)
+    const seen = observers.length > 0 ? source.stream.reply : undefined
     source.attach(next, joined)
-    next.observe(observersOf(options.observe, reply, onError))
+    if (observers.length === 0) observers = observersOf(options.observe, reply, onError)
+    stopObserving = next.observe(observers, seen)
     // Deferred, because this runs within a step and the stall timer receives the reply right after it.
     if (timeoutMs !== undefined)
       queueMicrotask(() => {
@@ -121,6 +132,13 @@ export function createFollowedRun(
       })
     if (stopRequest === 'abort') void abortIfRunning(next)
     else if (stopRequest === 'leave') dropAbortOrLeave()
+  }
+
+  /** Disconnects the stream and the observers from the reply. They keep what they have of it. */
+  function detach(): void {
+    live = undefined
+    source.detach()
+    stopObserving()
   }
 
   /**
@@ -168,16 +186,22 @@ export function createFollowedRun(
 
   /**
    * Waits until the run shows its first prompt, then aborts the run if that prompt is this one, and otherwise leaves
-   * it. Another client may have prompted the idle session at the same time. Doesn't wait if the prompt's id is unknown.
+   * it. Another client may have prompted the idle session at the same time. If it isn't this prompt's run at all, aborts
+   * `dropped`. Doesn't wait if the prompt's id is unknown.
    */
   async function abortUnlessShared(reply: LiveReply): Promise<void> {
     if (sentPrompt?.messageID !== undefined) await whenFirstPromptShown(reply, clock, sentPrompt.answered)
     if (isShared()) source.stream.leave()
-    else await abort()
+    else if (live === reply) await abort()
+    else dropped.abort()
   }
 
-  /** Aborts the run as `timed-out`, or leaves a run that another prompt began. Does nothing if the run has ended. */
+  /**
+   * Aborts the run as `timed-out`, or leaves a run that another prompt began. Does nothing if the run has ended, or
+   * isn't the prompt's.
+   */
   function abortAsTimedOut(reply: LiveReply): void {
+    if (live !== reply) return
     if (isShared()) source.stream.leave()
     else void abortIfRunning(reply, { reason: 'timed-out' })
   }
@@ -209,7 +233,9 @@ export function createFollowedRun(
   function endWithRun(step: Reduction, joined: boolean): void {
     if (live || hasEnded) return
     hasEnded = true
+    const shown = observers.length > 0 ? source.stream.reply : undefined
     source.emitStep(step, joined)
+    if (shown) return sendToObservers(observers, { ...step, changes: diff(shown, step.reply) }, onError)
     sendToObservers(observersOf(options.observe, step.reply, onError), step, onError)
   }
 }

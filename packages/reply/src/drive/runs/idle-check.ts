@@ -14,6 +14,8 @@ export interface IdleCheck {
    * `connectionBroke` if the connection broke already, for example with a restart of this process.
    */
   expectRun(sessionID: string, postAgain?: PostAgain, connectionBroke?: boolean): void
+  /** Expects no run any more, because the newest reply is another client's. */
+  expectNone(sessionID: string): void
   /** Restarts the wait for an expected run, because its prompt was posted again. Does nothing if none is expected. */
   restartWait(sessionID: string): void
   /** Stops all checks, so nothing is read or settled any more. */
@@ -74,7 +76,12 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     prompt.connectionBroke ||= prompt.isDown
   })
   engine.onSessionChanged(startOrStopCheck)
-  return { expectRun, restartWait, stop: stopAllChecks }
+  return {
+    expectRun,
+    expectNone: (sessionID) => void expected.delete(sessionID),
+    restartWait,
+    stop: stopAllChecks,
+  }
 
   /**
    * Makes the session's newest reply fail unless a run starts for it. After a broken connection, or with

@@ -1,21 +1,27 @@
 import { pause } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
-import type { SessionRef } from '../../session-ref.ts'
+import type { Reply } from '../../reply.ts'
+import { replyOfPrompt } from '../connection/newest-run.ts'
 import type { LeftPrompt } from '../inbox.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
+import { toReplyError } from '../session-reader.ts'
+import { findPosted } from './find-posted.ts'
 import { type FoundReply, recognizeByID, recognizeByText } from './recognize.ts'
 import type { RunServer } from './run-server.ts'
+import type { PreparedPlace } from './sessions.ts'
 
 /** A prompt for a busy session. */
 export interface PromptToJoin {
   readonly server: RunServer
-  readonly place: SessionRef
+  readonly place: PreparedPlace
   /** The id of the prompt's message, if the server accepts one. */
   readonly messageID: string | undefined
   /** The prompt's text, if the server keeps it verbatim. Absent for a command, because servers wrap its text. */
   readonly text: string | undefined
   readonly post: () => Promise<void>
+  /** Prompts of the running reply that are known to be others. Default: all that it has. */
+  readonly others?: readonly string[] | undefined
   /** Aborts when the run must end, even if its reply was not found yet. A waiting prompt is withdrawn instead. */
   readonly mustEnd: AbortSignal
   /** Aborts when only the prompt must be withdrawn if it still waits. A run that it joined goes on. */
@@ -24,6 +30,11 @@ export interface PromptToJoin {
   readonly over: AbortSignal
   /** Called once with the reply that includes the prompt, within the step that shows it. */
   readonly onFound: (live: LiveReply, foundReply: FoundReply) => void
+  /**
+   * Called once instead if the stream missed the prompt's run, with its settled reply. Absent for a note, which has no
+   * run.
+   */
+  readonly onEnded?: ((reply: Reply) => void) | undefined
 }
 
 /**
@@ -36,7 +47,7 @@ const maxLooks = 5
 /**
  * Posts into a busy session and calls `onFound` with the reply that includes the prompt: the running one, or the next
  * if that ends first. Resolves with undefined once that is found, and with `withdrawn` or `parked` if the prompt waited
- * and doesn't run. Rejects if the post fails, and with `refused` if nothing ran for the prompt in half a minute or
+ * and doesn't run. Calls `onEnded` instead if the stream missed the prompt's run. Rejects if the post fails, and with `refused` if nothing ran for the prompt in half a minute or
  * `over` aborts before. Recognizes the prompt by its id or its text, because others may prompt the session at the same
  * time.
  */
@@ -48,9 +59,11 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   const since = server.engine.newestAt() ?? 0
   let outcome: 'found' | LeftPrompt['how'] | undefined
   let isPosted = false
+  /** Long ago, so that a prompt is looked for only once each time. */
+  const postedAt = 0
   /** Aborts when the search has ended. */
   const done = new AbortController()
-  const search = { server, place, over, onFound: found }
+  const search = { server, place, over, onFound: found, others: options.others }
   const recognizer = messageID === undefined ? recognizeByText(search, options.text) : recognizeByID(search, messageID)
   const stopInbox = inbox.onLeft((left) => {
     if (left.messageID === messageID) endWithoutReply(left.how)
@@ -98,12 +111,38 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
       if (!hasEnded()) await server.sessions.refresh(place, since)
       await recognizer.whenCompared()
       if (hasEnded() || mustEnd.aborted) return
+      if (where === undefined && (await hasMissedRun())) return
+      if (hasEnded() || mustEnd.aborted) return
       if (where === 'gone' && isPosted) return endWithoutReply('withdrawn')
       // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return endWithoutReply('parked')
       wasParked = where === 'parked'
       look = where === 'waiting' ? Math.min(look + 1, maxLooks - 1) : look + 1
     }
+  }
+
+  /**
+   * Reads back to the prompt, and calls `onEnded` with its reply if its run has ended, which other runs may follow.
+   * Resolves with whether it has. False without an id or a text, and if the session can't be read, which is reported.
+   */
+  async function hasMissedRun(): Promise<boolean> {
+    const { onEnded, text } = options
+    const { canRead, keepsPromptIDs, namesNewestPrompt } = server.info.current()
+    if ((messageID ?? text) === undefined || !onEnded || !canRead || keepsPromptIDs === false) return false
+    let reply: Reply | undefined
+    try {
+      const { sessionID, directory, newestMessageID: after } = place
+      const found = await findPosted(server, { sessionID, directory, messageID, after, text, at: postedAt }, over)
+      if (found === 'unclear' || !found?.read) return false
+      reply = replyOfPrompt(found.read, found.messageID, namesNewestPrompt)
+    } catch (error) {
+      server.onError(toReplyError(error))
+    }
+    if (hasEnded() || reply?.phase !== 'settled') return false
+    outcome = 'found'
+    endSearch()
+    onEnded(reply)
+    return true
   }
 
   /**

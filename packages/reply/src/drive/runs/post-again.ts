@@ -1,3 +1,5 @@
+import type { SnapshotEvent } from '../../event.ts'
+import type { Capabilities } from '../../source/port.ts'
 import { isTreeAtWork, replyOfPrompt } from '../connection/newest-run.ts'
 import { type FoundPrompt, findPosted } from './find-posted.ts'
 import { mayHaveReachedServer } from './join.ts'
@@ -52,7 +54,7 @@ export async function postAgain(options: PromptToRepost): Promise<boolean> {
 /**
  * The id and directory to post under: as before if the server doesn't have the prompt, as found if it waits or is a
  * message that the post replaces. Undefined if the post could make the prompt run twice: a post only replaces a
- * session's newest message, or a prompt that waits in the inbox of an idle session.
+ * prompt without a later step, or one that waits in the inbox of an idle session.
  */
 function repostTargetOf(
   { info }: RunServer,
@@ -61,11 +63,26 @@ function repostTargetOf(
 ): RepostTarget | undefined {
   if (!found) return { messageID: posted.messageID, directory: posted.directory }
   const { messageID, read } = found
-  const newest = read?.messages.at(-1)
   if (!read) return { messageID, directory: posted.directory }
-  if (newest?.head.id !== messageID || !info.current().repeatsPrompts) return undefined
-  if (isTreeAtWork(read) || replyOfPrompt(read, messageID)) return undefined
-  const text = newest.parts.find((part) => part.type === 'text' && part.text === posted.text)
-  const hasFiles = newest.parts.some(({ type }) => type === 'file')
+  if (isTreeAtWork(read) || !mayRunAgain(info.current(), read, messageID)) return undefined
+  const { parts = [] } = read.messages.find(({ head }) => head.id === messageID) ?? {}
+  const text = parts.find((part) => part.type === 'text' && part.text === posted.text)
+  const hasFiles = parts.some(({ type }) => type === 'file')
   return { messageID, directory: read.session.directory, stored: { textPartID: text?.id, hasFiles } }
+}
+
+/**
+ * Whether the server runs a stored prompt if it is posted again: nothing ran for it, and no step is behind it. OpenCode 1.1.65
+ * and 1.2.27 compare the ids of the last prompt and the last step, and run nothing if the step's is higher. If other prompts are
+ * behind it, one step answers all of them (measured on both, and on 1.18.34).
+ */
+export function mayRunAgain(
+  { repeatsPrompts = false, namesNewestPrompt }: Capabilities,
+  read: SnapshotEvent,
+  messageID: string,
+): boolean {
+  const promptIndex = read.messages.findIndex(({ head }) => head.id === messageID)
+  if (!repeatsPrompts || promptIndex === -1) return false
+  const hasStepBehind = read.messages.slice(promptIndex).some(({ head }) => head.role === 'assistant')
+  return !hasStepBehind && !replyOfPrompt(read, messageID, namesNewestPrompt)
 }

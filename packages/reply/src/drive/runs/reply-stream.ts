@@ -52,8 +52,13 @@ export interface ReplyStream extends AsyncIterable<Change> {
 /** A stream with the functions that feed it. */
 export interface StreamSource {
   readonly stream: ReplyStream
-  /** Emits the reply so far to all iterators as one diff, then each of its steps until it settles. */
+  /**
+   * Emits the reply so far to all iterators as one diff, then each of its steps until it settles. After `detach`, the
+   * diff begins with what was emitted before.
+   */
   attach(live: LiveReply, joined: boolean): void
+  /** Emits no more of the attached reply, not even the present step. `joined` is unknown again. */
+  detach(): void
   /** Emits a step of a reply that isn't live, such as a stand-in. A settled one ends the stream. */
   emitStep(step: Reduction, joined: boolean): void
 }
@@ -66,6 +71,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
   let hasLeft = false
   /** The state when the stream was left. */
   let left: Reply | undefined
+  let stopFollowing = (): void => {}
   const queues = new Set<ReturnType<typeof createChangeQueue>>()
   let settle: (reply: Reply) => void = () => {}
   const result = new Promise<Reply>((resolve) => {
@@ -90,7 +96,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     toReadableStream,
     [Symbol.asyncIterator]: iterate,
   }
-  return { stream, attach, emitStep }
+  return { stream, attach, detach, emitStep }
 
   /**
    * Sets `reply` and `joined`. Emits the reply so far to all iterators as one diff, then each of its steps until it
@@ -98,23 +104,35 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
    */
   function attach(live: LiveReply, isJoined: boolean): void {
     joined = isJoined
+    const before = reply ?? emptyReply(live.sessionID)
     reply = live.reply()
-    const missed = { reply, changes: diff(emptyReply(reply.sessionID), reply) }
+    const missed = { reply, changes: diff(before, reply) }
     if (!hasLeft) for (const queue of queues) queue.push(missed)
+    let isFollowing = true
     const stop = live.follow((step) => {
-      emit(step)
+      if (isFollowing) emit(step)
       if (settled) stop()
     })
+    stopFollowing = () => {
+      isFollowing = false
+      stop()
+    }
     if (reply.phase === 'settled') {
       stop()
       emit({ reply, changes: [] })
     }
   }
 
+  /** Stops following the attached reply within the step that is being emitted. Keeps the state before it. */
+  function detach(): void {
+    stopFollowing()
+    joined = undefined
+  }
+
   /** Emits a step of a reply that isn't live, such as a stand-in. Keeps a `joined` that is known. */
   function emitStep(step: Reduction, isJoined: boolean): void {
     joined ??= isJoined
-    emit(step)
+    emit(reply ? { ...step, changes: diff(reply, step.reply) } : step)
   }
 
   /**

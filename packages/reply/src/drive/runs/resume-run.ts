@@ -17,6 +17,7 @@ import type { PostedPrompt, Resumed } from './posted-prompt.ts'
 import { type FoundReply, recognizeByID } from './recognize.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
+import { attachOrAnswer } from './unanswered.ts'
 
 /**
  * Finds a prompt that an earlier process posted or was about to post, and follows its run. Resolves once the prompt is
@@ -109,7 +110,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   const { sessionID, messageID } = found
   if (posted.noReply) return run.endWithStandIn(sessionID, { type: 'noted' })
   const known = engine.replies.withPrompt(sessionID, messageID)
-  if (known) return run.attach(known, foundReplyOf(known, messageID))
+  if (known) return attachFound(known)
   const place = { sessionID, directory: found.read?.session.directory }
   const recognizer = recognizeByID({ server, place, over: run.over, onFound: (live) => attachOnce(live) }, messageID)
   const stopInbox = inbox.onLeft((left) => {
@@ -119,6 +120,11 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   run.dropped.addEventListener('abort', withdraw, { once: true })
   if (found.read && decideFate(found.read)) return stopSearch()
   void readUntilDecided().finally(stopSearch)
+
+  /** Attaches the run to a reply that includes the prompt. */
+  function attachFound(live: LiveReply, foundReply = foundReplyOf(live, messageID)): void {
+    attachOrAnswer({ server, run, posted: { ...posted, messageID }, again }, live, foundReply)
+  }
 
   /** Ends the search and removes its listeners. The stream stays as it is. */
   function stopSearch(): void {
@@ -169,7 +175,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
    */
   function decideFate(read: SnapshotEvent): boolean {
     if (isOver()) return true
-    const reply = replyOfPrompt(read, messageID)
+    const reply = replyOfPrompt(read, messageID, server.info.current().namesNewestPrompt)
     if (reply?.phase === 'settled') {
       run.endWithRun({ reply, changes: diff(emptyReply(sessionID), reply) }, hasJoined(reply, messageID))
       return true
@@ -200,7 +206,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   function attachOnce(live: LiveReply, foundReply = foundReplyOf(live, messageID)): void {
     if (run.isAttached()) return
     stopSearch()
-    run.attach(live, foundReply)
+    attachFound(live, foundReply)
   }
 
   /** Ends the stream as parked, or as aborted for a withdrawn prompt, because nothing runs for it. */

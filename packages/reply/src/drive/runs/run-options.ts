@@ -6,8 +6,9 @@ import type { PostedPrompt } from './posted-prompt.ts'
 /** Observers of a run, and limits on it. */
 export interface RunOptions {
   /**
-   * Called once, when the reply is known. The observers that you return receive the whole reply, from its beginning to
-   * its end.
+   * Called when the reply is known. The observers that you return receive the whole reply, from its beginning to its
+   * end. If another client's run turns out to have no answer to the prompt, they go on with the reply that has, and see the
+   * difference. Called again then if you returned none.
    */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
   /** Aborts the run. If the prompt joined a run that was already going, the run continues and only the stream ends. */

@@ -19,7 +19,7 @@ export interface RunServer extends Drive {
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
   readonly inbox: Pick<Inbox, 'whereIs' | 'withdraw' | 'onLeft'>
-  readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'restartWait'>
+  readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'expectNone' | 'restartWait'>
   /** Replies that a guarded prompt of this process began. */
   readonly guardedRuns: WeakSet<LiveReply>
   readonly stallTimer: Pick<StallTimer, 'addTimeout'>

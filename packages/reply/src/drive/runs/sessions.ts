@@ -26,7 +26,10 @@ export interface Sessions {
    * by the server's clock. Reports errors instead of rejecting.
    */
   refresh(place: SessionRef, since?: number): Promise<void>
-  /** The text of a user message. Undefined if it can't be read, empty if it isn't stored yet. */
+  /**
+   * The text of a user message. Undefined if the server doesn't have it, empty if it isn't stored yet. Rejects if it can't be
+   * read.
+   */
   readWrittenText(place: SessionRef, messageID: string): Promise<string | undefined>
   /**
    * Resolves with a session and its directory, which is read over REST if it is unknown. Rejects with `gone` if the
@@ -126,17 +129,12 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   }
 
   /**
-   * Resolves with the text that a person wrote in a message. Undefined if it can't be read, empty if it isn't stored
-   * yet.
+   * Resolves with the text that a person wrote in a message. Undefined if the server doesn't have it, empty if it isn't stored
+   * yet. Rejects if it can't be read.
    */
   async function readWrittenText(place: SessionRef, messageID: string): Promise<string | undefined> {
-    try {
-      const message = await source.message(place, messageID)
-      return message && writtenText(message.parts)
-    } catch {
-      // Only used to distinguish prompts, and an unknown text counts as ours.
-      return undefined
-    }
+    const message = await source.message(place, messageID)
+    return message && writtenText(message.parts)
   }
 
   /**

@@ -1,8 +1,11 @@
+import { emptyReply } from '../../reduce/shape.ts'
+import type { Reply } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
+import { diff } from '../../track/diff.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
 import { createFollowedRun, isCurrent } from './followed-run.ts'
-import { mayHaveReachedServer, postAndFindReply } from './join.ts'
+import { mayHaveReachedServer, type PromptToJoin, postAndFindReply } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
 import { postAgain } from './post-again.ts'
 import { postPrompt, prepareWithRetries } from './post-prompt.ts'
@@ -13,7 +16,8 @@ import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
 import { toFailure } from './stand-in.ts'
-import { holdsOnlyANote } from './whose-run.ts'
+import { attachOrAnswer } from './unanswered.ts'
+import { holdsOnlyANote, whoseRun } from './whose-run.ts'
 
 /**
  * Posts a prompt and returns the stream of the reply to it at once. Errors end the stream as failed. Only a bad
@@ -24,7 +28,9 @@ import { holdsOnlyANote } from './whose-run.ts'
  * 2. Post exactly once, after the caller's `onPosting`. If the session is idle, its next reply is opened first
  * (`postToOwnReply`). If it is busy, the running reply or the next one includes the prompt (`postIntoRun`). A note may
  * be posted in either case (`postNote`). A post that the server didn't get is retried (`postPrompt`).
- * 3. Attach: once the reply is found, the stream and the observers follow it to its end (`createFollowedRun`).
+ * 3. Attach: once the reply is found, the stream and the observers follow it to its end (`createFollowedRun`). An opened
+ * reply that turns out to be another client's run is left again. A prompt that a run joined without an answer is posted
+ * again (`attachOrAnswer`).
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason.
  */
@@ -138,22 +144,39 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   /**
    * Opens the session's next reply, attaches the stream to it and posts the prompt. If the server refuses the post, the
    * reply fails. If the post was never sent and the prompt is stopped, the reply settles as aborted. If nothing runs
-   * for the prompt, it may be posted again. Never rejects for a failed post.
+   * for the prompt, it may be posted again. If another client's prompt reaches the server first, the opened reply shows
+   * that run, and the stream goes on with the reply that includes this prompt. Never rejects for a failed post.
    */
   async function postToOwnReply(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
     const opened = openOwnReply(place)
     if (request.input.guarded) server.guardedRuns.add(opened)
+    let posting: Promise<void> | undefined
+    let isOfOther = false
+    let whose: ReturnType<typeof whoseRun>
+    // Before the stream follows it, so that it gets nothing of another client's run.
+    const stopComparing = opened.follow(({ reply }) => {
+      whose ??= whoseRun(reply, { messageID, text })
+      if ((whose === undefined || whose === 'own') && reply.phase !== 'settled') return
+      stopComparing()
+      // The stream missed the run, and others may have followed it.
+      const isMissed = reply.outcome === 'completed' && reply.messages.length === 0 && (messageID ?? text) !== undefined
+      if (whose !== 'other' && whose !== 'unclear' && !isMissed) return
+      isOfOther = true
+      run.detach()
+      server.idleCheck.expectNone(sessionID)
+      const others = reply.promptIDs.slice(0, 1)
+      findRun(place, async () => await posting, others).catch((error) => endAsFailed(sessionID, error))
+    })
     attach(opened, { reply: opened.reply(), joined: false })
-    const posting = postAndMark(place)
-    server.idleCheck.expectRun(
-      sessionID,
-      kind === 'prompt' ? () => postAgainIfUnrun(place, opened, posting) : undefined,
-    )
+    posting = postAndMark(place)
+    const postAgainIfOwn = async (): Promise<boolean> =>
+      !isOfOther && (await postAgainIfUnrun(place, opened, posting ?? Promise.resolve()))
+    server.idleCheck.expectRun(sessionID, kind === 'prompt' ? postAgainIfOwn : undefined)
     try {
       await posting
     } catch (error) {
-      if (!isCurrent(server, opened)) return
+      if (isOfOther || !isCurrent(server, opened)) return
       if (wasNeverSent(error) && run.isStopped()) settleAsAborted(sessionID)
       // A later check determines whether the server took it.
       else if (!mayHaveReachedServer(error)) failOpenReply(sessionID, error)
@@ -177,16 +200,33 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     return await postAgain({ server, posted, request: () => request, over: run.over, isPointless: isOver })
   }
 
-  /**
-   * Posts into a busy session and attaches the stream to the reply that includes the prompt. Ends the stream as parked
-   * or aborted if none does. Rejects if the post fails.
-   */
+  /** Posts into a busy session and attaches the stream to the reply that includes the prompt. See `findRun`. */
   async function postIntoRun(place: PreparedPlace): Promise<void> {
-    const left = await postAndFind(place, attach)
-    const { sessionID } = place
+    await findRun(place, () => postAndMark(place))
+  }
+
+  /**
+   * Attaches the stream to the reply that includes the prompt, which `post` posts. Ends the stream as parked or aborted
+   * if none does. Rejects if the post fails. `others` as in `PromptToJoin`.
+   */
+  async function findRun(place: PreparedPlace, post: () => Promise<void>, others?: readonly string[]): Promise<void> {
+    const { sessionID, directory, newestMessageID: after } = place
+    const posted = { sessionID, directory, messageID, after, text }
+    const again = kind === 'prompt' ? () => request : undefined
+    let isFound = false
+    const attachFound = (live: LiveReply, found: FoundReply): void => {
+      isFound = true
+      attachOrAnswer({ server, run, posted, again }, live, found)
+    }
+    const onEnded = (reply: Reply): void => {
+      isFound = true
+      const changes = diff(emptyReply(sessionID), reply)
+      run.endWithRun({ reply, changes }, messageID !== undefined && reply.promptIDs.indexOf(messageID) > 0)
+    }
+    const left = await postAndFind(place, { onFound: attachFound, onEnded, post, others })
     if (left === 'parked' && messageID !== undefined) return endWithStandIn(sessionID, { type: 'parked', messageID })
     // It was withdrawn, or aborted before it was ever seen.
-    if (!run.isAttached()) endAsAborted(sessionID)
+    if (!isFound) endAsAborted(sessionID)
   }
 
   /**
@@ -202,7 +242,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     let holder: LiveReply | undefined
     try {
       holder = await new Promise<LiveReply | undefined>((resolve, reject) => {
-        postAndFind(place, resolve).then(() => resolve(undefined), reject)
+        postAndFind(place, { onFound: resolve, post: () => postAndMark(place) }).then(() => resolve(undefined), reject)
       })
     } catch (error) {
       if (own && isCurrent(server, own) && own.reply().phase === 'waiting') failOpenReply(sessionID, error)
@@ -222,20 +262,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   /** Posts and calls `onFound` with the reply that includes the prompt. See `postAndFindReply`. */
   async function postAndFind(
     place: PreparedPlace,
-    onFound: (live: LiveReply, foundReply: FoundReply) => void,
+    how: Pick<PromptToJoin, 'post' | 'others' | 'onFound' | 'onEnded'>,
   ): ReturnType<typeof postAndFindReply> {
     const { mustEnd, dropped, over } = run
-    return await postAndFindReply({
-      server,
-      place,
-      messageID,
-      text,
-      post: () => postAndMark(place),
-      mustEnd,
-      dropped,
-      over,
-      onFound,
-    })
+    return await postAndFindReply({ server, place, messageID, text, mustEnd, dropped, over, ...how })
   }
 
   /** Posts with retries. From the call on, a stop has to reach the server. */

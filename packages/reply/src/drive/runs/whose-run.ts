@@ -11,6 +11,27 @@ export function isBegunByOther({ promptIDs }: Reply, messageID: string | undefin
   return messageID !== undefined && first !== undefined && first !== messageID
 }
 
+/**
+ * Whose run a reply shows that was opened for a prompt. Another client's if the server took its prompt first.
+ * `messageID` and `text` are the opened prompt's. On servers that make the ids, the texts decide. `unclear` if a step
+ * came whose prompt wasn't seen. Undefined while the reply shows neither, and if there is neither id nor text. A prompt that
+ * contains the text counts as the own one, because plugins may add to it.
+ */
+export function whoseRun(
+  { promptIDs, prompt, messages }: Reply,
+  { messageID, text }: { readonly messageID: string | undefined; readonly text: string | undefined },
+): 'own' | 'other' | 'unclear' | undefined {
+  const parentIDs = messages.flatMap(({ parentID }) => (parentID === undefined ? [] : [parentID]))
+  const [first] = promptIDs
+  if (messageID !== undefined && (first === messageID || (first === undefined && parentIDs.includes(messageID))))
+    return 'own'
+  if (first === undefined) return parentIDs.length > 0 && (messageID ?? text) !== undefined ? 'unclear' : undefined
+  if (messageID !== undefined) return 'other'
+  const written = prompt?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])) ?? []
+  if (text === undefined || written.length === 0) return undefined
+  return written.some((each) => each.includes(text.trim())) ? 'own' : 'other'
+}
+
 /** Whether the reply has one prompt and no other event, so nothing runs in it. */
 export function holdsOnlyANote({ phase, promptIDs }: Reply): boolean {
   return phase === 'waiting' && promptIDs.length === 1

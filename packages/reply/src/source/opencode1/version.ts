@@ -15,6 +15,7 @@ export function capabilitiesOf(health: unknown, nextMessageID: () => string): Ca
     nextMessageID: takesMessageIDs(version) ? nextMessageID : undefined,
     // Measured on 1.1.65, 1.2.27, 1.14.41, 1.17.19 and 1.18.33, for a session's newest message.
     repeatsPrompts: true,
+    namesNewestPrompt: true,
     takesPromptsWhileBusy: true,
     queuesPrompts: false,
     showsNotes: true,

@@ -1,0 +1,183 @@
+import { createHandClock, type HandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { type Reply, type ReplyStream, textOf } from '../../src/index.ts'
+import { createSharedServer, type ServerRules, type Wire } from './shared-server.ts'
+
+const old: ServerRules = { version: '1.1.65', losesLatePrompts: true }
+const stepMs = 20
+
+/** A session whose first prompt was answered, on a server where each step takes `stepMs`. */
+async function startSession({ rules, wire = {} }: { rules?: ServerRules; wire?: Partial<Wire> } = {}) {
+  const clock = createHandClock()
+  const advance = async (durationMs: number): Promise<void> => await clock.advance(durationMs, rest)
+  const server = createSharedServer(clock, { mayPrompt: () => true, delayMs: () => 1, ...wire }, () => stepMs, rules)
+  const { opencode, errors } = server.connect()
+  const one = opencode.prompt({ text: 'prompt 1.' })
+  await advance(2000)
+  const { sessionID } = await one.result
+  return { clock, advance, server, opencode, errors, sessionID }
+}
+
+/** Waits until nothing moves any more. */
+async function rest(): Promise<void> {
+  for (let calm = 0; calm < 3; calm++) await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+/** Returns an `onPosting` that waits until a time. */
+const until = (clock: HandClock, at: number) => async (): Promise<void> =>
+  await new Promise((resolve) => void clock.after(at - clock.now(), resolve))
+
+/** How long after its prompt the run of the desk reads the prompts, and how long after it ends its last step, in ms. */
+const readsAtMs = 2 * stepMs
+const endsAtMs = readsAtMs + 7 * stepMs - 5
+
+/** Collects what each observer of a prompt sees: the texts, and the ends. */
+function observing() {
+  const calls: { texts: string[]; ends: string[] }[] = []
+  const observe = () => {
+    const seen: (typeof calls)[number] = { texts: [], ends: [] }
+    calls.push(seen)
+    const show = ({ reply }: { reply: Reply }): void => void seen.texts.push(textOf(reply))
+    return [
+      {
+        partAdded: show,
+        partChanged: show,
+        replySettled: ({ reply }: { reply: Reply }) => void seen.ends.push(textOf(reply)),
+      },
+    ]
+  }
+  return { calls, observe }
+}
+
+test('a prompt that another client overtakes shows nothing of its run, and then its own answer', async () => {
+  const delayMs = (what: string, _: unknown, path: string): number =>
+    what === 'request' && path.endsWith('/prompt_async') ? 500 : 1
+  const { advance, server, opencode, sessionID } = await startSession({ wire: { delayMs } })
+  const { calls, observe } = observing()
+  const elsewhere: string[] = []
+  opencode.on('replySettled', ({ reply }) => void elsewhere.push(textOf(reply)))
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' }, { observe })
+  await advance(100)
+  expect(two.reply?.phase).toBe('waiting')
+  server.promptElsewhere(sessionID, 'desk.')
+  await advance(300)
+  expect([server.answers.size, two.reply?.phase, two.joined]).toEqual([2, 'waiting', undefined])
+  await advance(2000)
+  const reply = await two.result
+  expect([textOf(reply), reply.prompt?.text, two.joined]).toEqual(['Answer to prompt 2.', 'prompt 2.', false])
+  expect(calls.map(({ ends }) => ends)).toEqual([['Answer to prompt 2.']])
+  expect(calls.flatMap(({ texts }) => texts).filter((text) => text.includes('desk'))).toEqual([])
+  expect(elsewhere).toEqual(['Answer to desk.', 'Answer to prompt 2.'])
+  await opencode.close()
+})
+
+test('a plugin that adds to the text of a prompt makes it no other client’s', async () => {
+  const { advance, opencode, sessionID } = await startSession({ rules: { ...old, added: ' Be brief.' } })
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(readsAtMs + 3 * stepMs)
+  expect([two.reply?.phase, two.joined]).toEqual(['working', false])
+  await advance(2000)
+  expect([textOf(await two.result), two.joined]).toEqual(['Answer to prompt 2.', false])
+  await opencode.close()
+})
+
+test('a prompt that the server stores at the end of a run, and never runs, is posted again, and its observers go on', async () => {
+  const { clock, advance, server, opencode, sessionID } = await startSession({ rules: old })
+  const { calls, observe } = observing()
+  server.promptElsewhere(sessionID, 'desk.')
+  const two = opencode.prompt(
+    { sessionID, text: 'prompt 2.' },
+    { observe, onPosting: until(clock, clock.now() + endsAtMs) },
+  )
+  await advance(10_000)
+  const reply = await two.result
+  expect([textOf(reply), reply.promptIDs.length, two.joined]).toEqual(['Answer to prompt 2.', 1, false])
+  expect([server.prompts, server.repeated]).toEqual([['prompt 1.', 'desk.', 'prompt 2.'], ['prompt 2.']])
+  expect(calls.map(({ ends }) => ends)).toEqual([['Answer to prompt 2.']])
+  await opencode.close()
+})
+
+test('a caller that returned no observers for the run that its prompt joined is asked again for its own', async () => {
+  const { clock, advance, server, opencode, sessionID } = await startSession({ rules: old })
+  const { calls, observe } = observing()
+  let two: ReplyStream | undefined
+  server.promptElsewhere(sessionID, 'desk.')
+  two = opencode.prompt(
+    { sessionID, text: 'prompt 2.' },
+    {
+      observe: () => (two?.joined ? [] : observe()),
+      onPosting: until(clock, clock.now() + endsAtMs),
+    },
+  )
+  await advance(10_000)
+  expect(textOf(await two.result)).toBe('Answer to prompt 2.')
+  expect(calls.map(({ ends }) => ends)).toEqual([['Answer to prompt 2.']])
+  await opencode.close()
+})
+
+test('two prompts that the server stores at the end of a run are answered in their order, once each', async () => {
+  const { clock, advance, server, opencode, sessionID } = await startSession({ rules: old })
+  server.promptElsewhere(sessionID, 'desk.')
+  const onPosting = until(clock, clock.now() + endsAtMs)
+  const streams = ['prompt 2.', 'prompt 3.'].map((text) => opencode.prompt({ sessionID, text }, { onPosting }))
+  await advance(20_000)
+  const replies = await Promise.all(streams.map(({ result }) => result))
+  expect(replies.map(textOf)).toEqual(['Answer to prompt 2. prompt 3.', 'Answer to prompt 2. prompt 3.'])
+  expect(server.prompts).toEqual(['prompt 1.', 'desk.', 'prompt 2.', 'prompt 3.'])
+  expect(server.repeated).toEqual(['prompt 2.'])
+  await opencode.close()
+})
+
+test('a prompt that the server stores while a step begins, and never runs, fails without the answer to another', async () => {
+  const { clock, advance, server, opencode, sessionID } = await startSession({ rules: old })
+  const { calls, observe } = observing()
+  server.promptElsewhere(sessionID, 'desk.')
+  const onPosting = until(clock, clock.now() + readsAtMs + 10)
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' }, { observe, onPosting })
+  await advance(20_000)
+  expect([...server.dead]).toEqual(['prompt 2.'])
+  const reply = await two.result
+  expect([reply.outcome, reply.error?.name, textOf(reply)]).toEqual(['failed', 'refused', ''])
+  expect(calls.map(({ ends }) => ends)).toEqual([['']])
+  await opencode.close()
+})
+
+test.each([
+  [3, 'completed', 'Answer to prompt 2.'],
+  [Number.POSITIVE_INFINITY, 'failed', ''],
+])('%d failed reads show no answer to another prompt', async (failures, outcome, text) => {
+  let left = 0
+  const breaks = (path: string): boolean => path.endsWith('/message') && left-- > 0
+  const { clock, advance, server, opencode, sessionID } = await startSession({ rules: old, wire: { breaks } })
+  server.promptElsewhere(sessionID, 'desk.')
+  const whenEnding = until(clock, clock.now() + endsAtMs)
+  const onPosting = async (): Promise<void> => {
+    await whenEnding()
+    left = failures
+  }
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' }, { onPosting })
+  await advance(120_000)
+  const reply = await two.result
+  expect([reply.outcome, textOf(reply)]).toEqual([outcome, text])
+  await opencode.close()
+})
+
+test('a prompt of another client that can’t be read is not taken for the own one', async () => {
+  let isDown = false
+  const breaks = (path: string): boolean => isDown && /\/message\/\w+$/.test(path)
+  const delayMs = (what: string, _: unknown, path: string): number =>
+    what === 'request' && path.endsWith('/prompt_async') ? 300 : 1
+  const { advance, server, opencode, sessionID } = await startSession({ rules: old, wire: { breaks, delayMs } })
+  server.promptElsewhere(sessionID, 'desk.')
+  await advance(60)
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(20)
+  isDown = true
+  server.promptElsewhere(sessionID, 'desk again.')
+  await advance(200)
+  expect(two.joined).toBe(undefined)
+  isDown = false
+  await advance(60_000)
+  expect([textOf(await two.result), server.prompts.at(-1)]).toEqual(['Answer to prompt 2.', 'prompt 2.'])
+  await opencode.close()
+})

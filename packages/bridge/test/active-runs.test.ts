@@ -26,6 +26,22 @@ test('a run that its own chat shows whole is no longer active, while a mirror is
   expect(seen()).toEqual([0, 0, false])
 })
 
+test('a reply that the run of a prompt has left is of another client, and a later one may be its own', () => {
+  const running = createActiveRuns({ keyOf: () => 'here' })
+  const replyOf = (startedAt: number) => ({ sessionID: 'ses_1', startedAt, messages: [] }) as unknown as Reply
+  let isOvertaken = false
+  running.addUntilEnded({
+    ...{ delivered: new Promise(() => {}), ended: new Promise(() => {}) },
+    execution: () => ({ sessionID: 'ses_1', prompt: place }),
+    stream: () => ({ reply: replyOf(1) }),
+    isOvertaken: () => isOvertaken,
+  } as unknown as ActiveRun)
+  const isPrompted = () => [1, 2].map((startedAt) => running.isOfPromptedRun(replyOf(startedAt)))
+  expect(isPrompted()).toEqual([true, false])
+  isOvertaken = true
+  expect(isPrompted()).toEqual([false, undefined])
+})
+
 test('the last events of a run that was read as ended are of that run, also once it is over', async () => {
   const ended = withResolvers<void>()
   const running = createActiveRuns({ keyOf: () => 'here' })

@@ -34,6 +34,11 @@ export interface ActiveRun {
   readonly sinks: readonly [ChatSink, ...ChatSink[]]
   /** Returns undefined until the prompt was posted, or found after a restart. */
   readonly stream: () => ServerRun | undefined
+  /**
+   * Whether the reply of `stream` turned out to be a run that another client began, and the prompt's own is not found yet.
+   * Default: false.
+   */
+  readonly isOvertaken?: (() => boolean) | undefined
   /** Call it when the chat shows a message of the run. */
   onShown(): void
   /** Aborts the run for a person. Rejects with `not-stopped` if the server does not confirm it. */
@@ -165,7 +170,7 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   /**
    * Whether a reply belongs to the run of a prompt, and so is not shown as an unprompted one: it shares a message with an
    * active or ended run, or the start time with an active one of its session. Undefined while the reply of such a run is not
-   * known, because this may be it. Ignores unprompted runs, whose end may arrive after the start of the next reply. The
+   * known, because this may be it. A reply that a run has left, because another client began it, is not the run's. Ignores unprompted runs, whose end may arrive after the start of the next reply. The
    * messages of ended runs count, because their last events may arrive late, and then without the prompt.
    */
   function isOfPromptedRun({
@@ -173,13 +178,16 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     startedAt,
     messages,
   }: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined {
-    const promptedReplies = all().flatMap(({ execution, stream }) => {
+    const prompted = all().flatMap(({ execution, stream, isOvertaken }) => {
       const { sessionID: id, startedBy } = execution()
-      return id === sessionID && startedBy === undefined ? [stream()?.reply] : []
+      const isOfSession = id === sessionID && startedBy === undefined
+      return isOfSession ? [{ reply: stream()?.reply, isLeft: isOvertaken?.() === true }] : []
     })
-    const ids = new Set(promptedReplies.flatMap((reply) => reply?.messages.map(({ id }) => id) ?? []))
+    const ids = new Set(prompted.flatMap(({ reply }) => reply?.messages.map(({ id }) => id) ?? []))
     if (messages.some(({ id }) => ids.has(id) || endedMessageIDs.has(id))) return true
-    if (startedAt !== undefined && promptedReplies.some((reply) => reply?.startedAt === startedAt)) return true
-    return promptedReplies.some((reply) => reply?.startedAt === undefined) ? undefined : false
+    const isSame = (reply: Reply | undefined): boolean => startedAt !== undefined && reply?.startedAt === startedAt
+    if (prompted.some(({ reply, isLeft }) => isSame(reply) && !isLeft)) return true
+    const isUnknown = prompted.some(({ reply, isLeft }) => (isLeft ? !isSame(reply) : reply?.startedAt === undefined))
+    return isUnknown ? undefined : false
   }
 }

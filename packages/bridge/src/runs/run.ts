@@ -1,5 +1,7 @@
 import {
   type Client,
+  emptyReply,
+  observerOf,
   type PostedPrompt,
   type PromptFile,
   type PromptInput,
@@ -8,6 +10,7 @@ import {
   type ReplyObserver,
   type ReplyStream,
   type RunOptions,
+  reduce,
 } from '@reply/core'
 import { pause, stopwatch } from '@reply/core/internal'
 import { type CommandInfo, type FileKind, fileTypeOf, mayActWithoutAsking } from '@reply/core/source'
@@ -29,7 +32,7 @@ import type { RunObservers } from './ended-runs.ts'
 import { closeShown } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, observersOf, waitForMirrors } from './show-run.ts'
+import { isCutShort, observersOf, passOn, waitForMirrors } from './show-run.ts'
 
 /** A run that is planned, or that an earlier process started. */
 export interface PlannedRun {
@@ -84,6 +87,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   const delivered = withResolvers<void>()
   /** The prompt joined a reply that another run already shows. */
   let isShownElsewhere = false
+  /** As its stream said when that was decided. */
+  let hadJoined: boolean | undefined
   const events = createRunEvents(execution, clock, answeredBy, emit)
   const sinceFollowedMs = stopwatch(clock)
   const ended = runToEnd()
@@ -92,6 +97,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     ageMs: () => ageMs + sinceFollowedMs(),
     sinks,
     stream: () => stream,
+    isOvertaken: () => stream?.reply !== undefined && stream.joined === undefined,
     onShown: events.onShown,
     cancel,
     found: found.promise,
@@ -216,7 +222,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Returns the options with which the prompt is posted or found. The observers are chosen when the reply is known, and
-   * `isShownElsewhere` is set then: none observe a reply that the prompt joined and another run shows.
+   * `isShownElsewhere` is set then: none observe a reply that the prompt joined and another run shows. It is set again if the prompt
+   * turns out to be in another reply. If another run shows that one, the observers get nothing until the prompt is in a third.
    */
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
@@ -228,14 +235,38 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
       accepted.resolve()
-      isShownElsewhere = isJoined(reply) && (host.isShown(reply) || execution.isSteer === true)
-      return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, notify, events.observer])
+      decideWhoShows(reply)
+      return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, notify, events.observer].map(whileShown))
     }
     return {
       timeoutMs: router.timeoutMs,
       onPosting: async (posted) => await beforePosting(posted, isGuardRequired),
       observe,
     }
+  }
+
+  /** Sets `isShownElsewhere`. */
+  function decideWhoShows(reply: Reply): void {
+    hadJoined = stream?.joined
+    isShownElsewhere = isJoined(reply) && (host.isShown(reply) || execution.isSteer === true)
+  }
+
+  /** Returns an observer that forwards to another one, but not while another run shows the reply. */
+  function whileShown(observer: ReplyObserver): ReplyObserver {
+    return observerOf((observation) => {
+      if (stream?.joined !== undefined && stream.joined !== hadJoined) {
+        decideWhoShows(observation.reply)
+        if (isShownElsewhere) closeOwnMessages(observation.reply)
+      }
+      if (!isShownElsewhere) passOn(observer, observation)
+    })
+  }
+
+  /** Ends what the sinks show so far, such as a status, because another run shows the reply. They say nothing of an end. */
+  function closeOwnMessages({ sessionID, startedAt = clock.now() }: Reply): void {
+    const opened = reduce(emptyReply(sessionID), { type: 'opened', sessionID, at: startedAt }).reply
+    const reply: Reply = { ...opened, phase: 'settled', outcome: 'aborted', aborting: 'requested' }
+    for (const { sink } of sinks) passOn(sink, { type: 'replySettled', outcome: 'aborted', reply })
   }
 
   /**

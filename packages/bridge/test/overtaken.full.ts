@@ -1,0 +1,109 @@
+import { type Client, connect, type ReplyStream } from '@reply/core'
+import { callTool, sayText } from '@reply/testing'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type BridgeStage, startStage } from './stage.ts'
+
+const chats = [801, 802]
+
+let stage: BridgeStage
+/** The program at the desk. */
+let desk: Client
+/** Awaited before the bridge's next prompt reaches the server. */
+let beforePost: () => Promise<unknown> = async () => undefined
+/** The bridge's own connection. */
+let own: Client | undefined
+
+beforeAll(async () => {
+  stage = await startStage({
+    scripts: {
+      hello: { steps: [[sayText('Hello to you.')]] },
+      mine: { steps: [[sayText('This is mine.')]] },
+      theirs: { steps: [[sayText('This is theirs.')]] },
+      asking: {
+        steps: [[callTool('bash', { command: 'touch it', description: 'Touch' })], [sayText('The desk is done.')]],
+      },
+    },
+    people: { ann: { ids: chats.map((id) => `tg:${id}`), may: ['prompt', 'approve'] } },
+    chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' })),
+  })
+  desk = connect({ url: stage.server.url, directory: stage.server.directory })
+  await desk.ready
+})
+afterEach(async () => {
+  await stage.stop()
+  await own?.close()
+})
+afterAll(async () => {
+  await desk.close()
+  await stage.close()
+})
+
+const said = async (chat: number, words: string) =>
+  await stage.seen(chat, (screen) => screen.findLast(({ from, text }) => from === 'bot' && text.includes(words)))
+
+/** Starts the bridge, and lets the chat begin a session. Its next prompts wait for `beforePost`. */
+async function openSession(chat: number): Promise<string> {
+  beforePost = async () => undefined
+  const connectTo = (given: Client): Client => {
+    void given.close()
+    own = connect({
+      url: stage.server.url,
+      directory: stage.server.directory,
+      fetch: async (input, init) => {
+        const request = new Request(input, init)
+        if (request.method === 'POST' && request.url.includes('/prompt_async')) await beforePost()
+        return await fetch(request)
+      },
+    })
+    return own
+  }
+  await stage.start({ connectTo })
+  stage.telegram.say(chat, 'Hi [scenario:hello]')
+  await said(chat, 'Hello to you.')
+  await stage.statusIs(chat, '✅')
+  stage.telegram.say(chat, '/current')
+  return /ses_\w+/.exec((await said(chat, 'Session:')).text)?.[0] ?? ''
+}
+
+test('a request of the desk, whose prompt overtook that of the chat, reaches the chat once, and both are answered', async () => {
+  const [chat = 0] = chats
+  const sessionID = await openSession(chat)
+  const isAsk = ({ buttons }: { buttons: readonly (readonly { text: string }[])[] }): boolean =>
+    buttons.flat().some(({ text }) => text === 'Allow once')
+  let theirs: ReplyStream | undefined
+  let askedFirst = 0
+  beforePost = async () => {
+    theirs ??= desk.prompt({ sessionID, text: 'Do it [scenario:asking]' })
+    await stage.seen(chat, (screen) => screen.find(isAsk))
+    askedFirst += 1
+  }
+  stage.telegram.say(chat, 'Mine [scenario:mine]')
+  const { messageId } = await stage.seen(chat, (screen) => screen.find(isAsk))
+  await expect.poll(() => askedFirst).toBe(1)
+  const allow = async (): Promise<boolean> => {
+    const message = stage.telegram.screen(chat).find((one) => one.messageId === messageId)
+    if (message?.buttons.length) await stage.telegram.press(chat, messageId, 'Allow once').settled
+    return message?.buttons.length !== 0
+  }
+  await expect.poll(allow, { timeout: 30_000 }).toBe(false)
+  await said(chat, 'This is mine.')
+  await stage.statusIs(chat, '✅')
+  expect((await theirs?.result)?.outcome).toBe('completed')
+  expect(stage.said(chat).filter((text) => text.includes('touch it'))).toHaveLength(1)
+  expect(stage.said(chat).filter((text) => text.includes('This is mine.'))).toHaveLength(1)
+})
+
+test('a chat shows its own answer alone if a run of the desk came and went before its prompt', async () => {
+  const [, chat = 0] = chats
+  const sessionID = await openSession(chat)
+  let theirs: ReplyStream | undefined
+  beforePost = async () => {
+    theirs ??= desk.prompt({ sessionID, text: 'Theirs [scenario:theirs]' })
+    await theirs.result
+  }
+  stage.telegram.say(chat, 'Mine [scenario:mine]')
+  await said(chat, 'This is mine.')
+  await stage.statusIs(chat, '✅')
+  expect((await theirs?.result)?.outcome).toBe('completed')
+  expect(stage.said(chat).join()).not.toContain('This is theirs.')
+})

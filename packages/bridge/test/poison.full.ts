@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { systemClock } from '@reply/core'
 import { type FakeNtfy, startNtfy } from '@reply/testing/ntfy'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { forgetRow, listFailed } from '../src/failed/list-failed.ts'
 import { texts } from '../src/texts.ts'
 import { bundleFixture, type Running, run } from './process.ts'
 
+// A busy machine takes 15 s to start a process, and each test starts seven, one after the other.
+vi.setConfig({ testTimeout: 300_000 })
 const root = mkdtempSync(join(tmpdir(), 'reply-poison-'))
 let script = ''
 let path = ''

@@ -6,6 +6,7 @@ import type { FollowTarget } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { createServerWatches } from '../src/shards/server-watches.ts'
 import type { Shard } from '../src/shards/shard.ts'
+import { StoreError } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
 import { stateOf } from './state-of.ts'
 
@@ -23,8 +24,8 @@ function replyOf(sessionID: string, prompt?: string): Reply {
   }
 }
 
-/** The member that watches the server `home`, and owns the shard 01. */
-async function scene() {
+/** The member that watches the server `home`, and owns the shard 01. Its state fails at first for so many calls. */
+async function scene(failures = 0) {
   const store = createMemoryStore({ clock: createHandClock() })
   await store.commit([
     { type: 'put', key: 'home/home/ses_own', value: '01' },
@@ -48,6 +49,16 @@ async function scene() {
     followed.push(`${server} ${sessionID} ${place.chat.id} ${follows}`)
     return { partChanged: () => void followed.push('changed') }
   }
+  let failuresLeft = failures
+  /** Makes a call of the state. */
+  async function call<Result>(make: () => Promise<Result>): Promise<Result> {
+    if (failuresLeft-- > 0) throw new StoreError('failed', 'The disk is full.')
+    return await make()
+  }
+  const real = stateOf(store)
+  async function withRetries<Result>(make: () => Promise<Result>): Promise<Result> {
+    return await make().catch(async () => await withRetries(make))
+  }
   const watches = createServerWatches({
     servers: new Map([['home', client]]),
     directoryOf: () => '/shop',
@@ -56,8 +67,12 @@ async function scene() {
       find: (name) => (name === '01' ? ({ follow } as unknown as Shard) : undefined),
     },
     shardOf: ({ chat: { id } }) => id,
-    findFollowTarget: async (_, { sessionID }) => targets.get(sessionID),
-    state: stateOf(store),
+    findFollowTarget: async (_, { sessionID }) => await call(async () => targets.get(sessionID)),
+    state: {
+      read: async (key) => await call(() => real.read(key)),
+      commitWithoutLease: async (...given) => await call(() => real.commitWithoutLease(...given)),
+      withRetries,
+    },
     onError: (error) => errors.push(error),
   })
   const lease = { name: 'server/home' } as HeldLease
@@ -95,6 +110,18 @@ test('a run without a prompt is shown by an own shard, and handed to the shard o
   await rest()
   expect((await store.list('wake/')).map(({ key }) => key)).toEqual(['wake/07/home/ses_other'])
   expect([hints, errors]).toEqual([['wake/07'], []])
+})
+
+test('a run that begins while the state fails is shown too, once the state works again', async () => {
+  const { store, watches, lease, watched, targets, followed, errors } = await scene(3)
+  targets.set('ses_desk', { place: { channel: 'tg', chat: { id: '01' } }, follows: 'all' })
+  watches.add(lease)
+  for (const reply of [replyOf('ses_desk', 'Go on'), replyOf('ses_other')])
+    for (const observer of watched[0]?.observe(reply) ?? []) passOn(observer, { type: 'replyStarted', reply })
+  await rest()
+  expect(followed).toEqual(['home ses_desk 01 all'])
+  expect((await store.list('wake/')).map(({ key }) => key)).toEqual(['wake/07/home/ses_other'])
+  expect(errors).toEqual([])
 })
 
 test('a run that was started elsewhere is shown by the shard of its chat, here or at another member', async () => {

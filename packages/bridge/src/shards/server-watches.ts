@@ -46,7 +46,7 @@ export function createServerWatches({
   readonly shards: Pick<OwnedShards, 'observe' | 'find'>
   readonly shardOf: (place: ChatPlace) => string
   readonly findFollowTarget: FindFollowTarget
-  readonly state: Pick<SharedState, 'read' | 'commitWithoutLease'>
+  readonly state: Pick<SharedState, 'read' | 'commitWithoutLease' | 'withRetries'>
   readonly onError: (error: Error) => void
 }): ServerWatches {
   /** By the names of the leases: stops the watch. */
@@ -97,7 +97,7 @@ export function createServerWatches({
    */
   function followFor(server: string): (reply: Reply) => Promise<ReplyObserver | undefined> {
     return async (reply) => {
-      const target = await findFollowTarget(server, reply)
+      const target = await state.withRetries(() => findFollowTarget(server, reply))
       if (!target) return undefined
       const name = shardOf(target.place)
       const shard = shards.find(name)
@@ -109,13 +109,14 @@ export function createServerWatches({
 
   /** Hands a session to the shard that had its last run. Does nothing for a session that no chat has used. */
   async function handToShard(server: string, sessionID: string): Promise<void> {
-    const shard = await state.read(homeKey(server, sessionID))
+    const shard = await state.withRetries(() => state.read(homeKey(server, sessionID)))
     if (shard !== undefined && !shards.find(shard)) await wake(shard, server, sessionID)
   }
 
   /** Stores that a shard of another member is to follow a session. */
   async function wake(shard: string, server: string, sessionID: string): Promise<void> {
     const key = keyInShard(shard, `${wakePrefix}${encodeURIComponent(server)}/${sessionID}`)
-    await state.commitWithoutLease([{ type: 'put', key, value: '', expiresInMs: wakeMs }], { hint: `wake/${shard}` })
+    const put = { type: 'put', key, value: '', expiresInMs: wakeMs } as const
+    await state.withRetries(() => state.commitWithoutLease([put], { hint: `wake/${shard}` }))
   }
 }

@@ -181,13 +181,14 @@ export async function untilReady(members: readonly Member[]): Promise<void> {
   }
 }
 
-/** Resolves when the members own equally many shards: until then, each that joined takes some. Rejects after `startMs`. */
+/** Resolves when the members own all shards, and none more than its part: until then, each that joined takes some. Rejects after `startMs`. */
 async function untilShared(members: readonly Member[]): Promise<void> {
   const until = Date.now() + startMs
-  const owned = (): readonly number[] => members.map((member) => member.owned())
-  const isShared = (): boolean => owned().every((count) => Math.abs(count - shardCount / members.length) < 1)
-  while (!isShared()) {
-    if (Date.now() > until) throw new Error(`The members own ${owned().join(', ')} shards after ${startMs} ms.`)
+  const most = Math.ceil(shardCount / members.length)
+  for (;;) {
+    const owned = members.map((member) => member.owned())
+    if (owned.every((count) => count <= most) && owned.reduce((sum, count) => sum + count, 0) === shardCount) return
+    if (Date.now() > until) throw new Error(`The members own ${owned.join(', ')} shards after ${startMs} ms.`)
     await pause(50)
   }
 }

@@ -188,7 +188,7 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
       ['UPDATE reply.state_version SET version = 0', changed],
       ['INSERT INTO reply.state_version VALUES (9, 9)', changed],
     ] as const
-    expect(changes.length).toBe(31)
+    expect(changes.length).toBe(33)
     for (const [sql, found] of changes) {
       await admin.query(sql)
       expect([sql, await checked()]).toMatchObject([sql, { isUsable: false, found }])

@@ -7,10 +7,18 @@ const old: ServerRules = { version: '1.1.65', losesLatePrompts: true }
 const stepMs = 20
 
 /** A session whose first prompt was answered, on a server where each step takes `stepMs`. */
-async function startSession({ rules, wire = {} }: { rules?: ServerRules; wire?: Partial<Wire> } = {}) {
+async function startSession({
+  rules,
+  wire = {},
+  stepsTake = () => stepMs,
+}: {
+  readonly rules?: ServerRules
+  readonly wire?: Partial<Wire>
+  readonly stepsTake?: () => number
+} = {}) {
   const clock = createHandClock()
   const advance = async (durationMs: number): Promise<void> => await clock.advance(durationMs, rest)
-  const server = createSharedServer(clock, { mayPrompt: () => true, delayMs: () => 1, ...wire }, () => stepMs, rules)
+  const server = createSharedServer(clock, { mayPrompt: () => true, delayMs: () => 1, ...wire }, stepsTake, rules)
   const { opencode, errors } = server.connect()
   const one = opencode.prompt({ text: 'prompt 1.' })
   await advance(2000)
@@ -139,6 +147,61 @@ test('a prompt that the server stores while a step begins, and never runs, fails
   const reply = await two.result
   expect([reply.outcome, reply.error?.name, textOf(reply)]).toEqual(['failed', 'refused', ''])
   expect(calls.map(({ ends }) => ends)).toEqual([['']])
+  await opencode.close()
+})
+
+test('a prompt that joined a run that is stopped at the desk before its first step is not posted again', async () => {
+  const { advance, server, opencode, sessionID } = await startSession()
+  server.promptElsewhere(sessionID, 'desk.')
+  await advance(stepMs + 5)
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(10)
+  expect([two.joined, two.reply?.promptIDs.length]).toEqual([true, 2])
+  server.stopElsewhere(sessionID)
+  await advance(120_000)
+  const { outcome, messages } = await two.result
+  expect([outcome, messages, server.repeated, server.answers.size]).toEqual(['completed', [], [], 1])
+  await opencode.close()
+})
+
+test('a prompt that the server never runs fails although another run goes on, which answers the one behind it', async () => {
+  let isSlow = false
+  const { clock, advance, server, opencode, sessionID } = await startSession({
+    rules: old,
+    stepsTake: () => (isSlow ? 600_000 : stepMs),
+  })
+  server.promptElsewhere(sessionID, 'desk.')
+  const start = clock.now()
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' }, { onPosting: until(clock, start + readsAtMs + 10) })
+  const three = opencode.prompt({ sessionID, text: 'prompt 3.' }, { onPosting: until(clock, start + endsAtMs) })
+  await advance(endsAtMs + 3 * stepMs)
+  expect([...server.dead]).toEqual(['prompt 2.'])
+  server.promptElsewhere(sessionID, 'desk again.')
+  await advance(2 * stepMs)
+  isSlow = true
+  await advance(10_000)
+  expect(await two.result).toMatchObject({ outcome: 'failed', messages: [] })
+  expect(three.reply?.phase).toBe('working')
+  isSlow = false
+  await advance(3_000_000)
+  expect(textOf(await three.result)).toBe('Answer to prompt 2. prompt 3. desk again.')
+  await opencode.close()
+})
+
+test('a prompt that waits for what becomes of the one before it can be stopped', async () => {
+  let isDown = false
+  const breaks = (path: string): boolean => isDown && path.endsWith('/message')
+  const { clock, advance, server, opencode, sessionID } = await startSession({ rules: old, wire: { breaks } })
+  server.promptElsewhere(sessionID, 'desk.')
+  const onPosting = until(clock, clock.now() + endsAtMs)
+  const streams = ['prompt 2.', 'prompt 3.'].map((text) => opencode.prompt({ sessionID, text }, { onPosting }))
+  await advance(endsAtMs + 3 * stepMs)
+  isDown = true
+  void streams[1]?.abort()
+  await advance(1000)
+  expect(streams.map(({ reply }) => reply?.outcome)).toEqual([undefined, 'aborted'])
+  isDown = false
+  await advance(60_000)
   await opencode.close()
 })
 

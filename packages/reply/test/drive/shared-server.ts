@@ -46,6 +46,8 @@ export interface SharedServer {
   connect(): SharedClient
   /** Posts a prompt of a client that is not ours, such as the terminal at a desk. */
   promptElsewhere(sessionID: string, text: string): void
+  /** Ends a run before its first step, as Escape at the desk does. */
+  stopElsewhere(sessionID: string): void
   /** The text of each prompt that was taken. */
   readonly prompts: readonly string[]
   /** The text of each prompt that ran because it was posted again. */
@@ -66,6 +68,8 @@ interface Session {
     parts: object[]
   }[]
   readonly waiting: string[]
+  /** How many of its runs were stopped. What was due in one of those doesn't happen. */
+  stops: number
   /** The texts of the prompts that no step has answered. */
   readonly unanswered: string[]
   isBusy: boolean
@@ -97,11 +101,36 @@ export function createSharedServer(
   const answers = new Map<string, { readonly run: number; readonly texts: readonly string[] }>()
   const dead = new Set<string>()
   let ids = 0
-  return { directory, connect: connectClient, promptElsewhere, prompts, repeated, answers, dead, sendNoise }
+  return {
+    ...{ directory, connect: connectClient, prompts, repeated, answers, dead, sendNoise },
+    ...{ promptElsewhere, stopElsewhere },
+  }
 
   function promptElsewhere(sessionID: string, text: string): void {
     const session = sessions.get(sessionID)
     if (session) takePrompt(session, { parts: [{ text }] })
+  }
+
+  function stopElsewhere(sessionID: string): void {
+    const session = sessions.get(sessionID)
+    if (!session) return
+    session.stops += 1
+    session.waiting.length = 0
+    session.unanswered.length = 0
+    session.isReading = false
+    session.isBusy = false
+    publishIdle(sessionID)
+  }
+
+  function publishIdle(sessionID: string): void {
+    publish('session.status', { sessionID, status: { type: 'idle' } })
+    publish('session.idle', { sessionID })
+  }
+
+  /** Does something after the time of a step, unless the run is stopped before. */
+  function afterStep(session: Session, run: () => void): void {
+    const { stops } = session
+    clock.after(stepMs(), () => session.stops === stops && run())
   }
 
   function nextID(kind: string): string {
@@ -272,8 +301,8 @@ export function createSharedServer(
   }
 
   function createSession(): object {
-    const idle = { messages: [], waiting: [], unanswered: [], isBusy: false, isReading: false, isEnding: false, run: 0 }
-    const session: Session = { id: nextID('ses'), createdAt: clock.now(), ...idle }
+    const idle = { messages: [], waiting: [], unanswered: [], isBusy: false, isReading: false, isEnding: false }
+    const session: Session = { id: nextID('ses'), createdAt: clock.now(), ...idle, run: 0, stops: 0 }
     sessions.set(session.id, session)
     publish('session.created', { sessionID: session.id, info: infoOf(session) })
     return infoOf(session)
@@ -293,7 +322,7 @@ export function createSharedServer(
       repeated.push(text)
       if (isBehind) session.unanswered.push(text)
       waiting.push((losesLatePrompts && messages.at(-1)?.info.id) || id)
-      return void clock.after(stepMs(), () => runNext(session))
+      return afterStep(session, () => runNext(session))
     }
     prompts.push(text)
     session.unanswered.push(text)
@@ -305,7 +334,7 @@ export function createSharedServer(
     if (session.isReading) return void dead.add(text)
     if (session.isEnding && losesLatePrompts) return
     waiting.push(id)
-    if (!session.isBusy) clock.after(stepMs(), () => runNext(session))
+    if (!session.isBusy) afterStep(session, () => runNext(session))
   }
 
   /** Begins a run, unless one is going, for the prompts that wait. */
@@ -314,7 +343,7 @@ export function createSharedServer(
     session.isBusy = true
     session.run += 1
     publish('session.status', { sessionID: session.id, status: { type: 'busy' } })
-    clock.after(stepMs(), () => answerWaiting(session))
+    afterStep(session, () => answerWaiting(session))
   }
 
   /**
@@ -327,7 +356,7 @@ export function createSharedServer(
     const texts = session.unanswered.splice(0)
     if (!losesLatePrompts) return answer(session, parentID, texts)
     session.isReading = true
-    clock.after(stepMs(), () => {
+    afterStep(session, () => {
       session.isReading = false
       answer(session, parentID, texts)
     })
@@ -374,17 +403,16 @@ export function createSharedServer(
       () => {
         session.isEnding = false
         session.isBusy = false
-        publish('session.status', { sessionID, status: { type: 'idle' } })
-        publish('session.idle', { sessionID })
+        publishIdle(sessionID)
         runNext(session)
       },
     ]
     const lastStep = steps.length - 2
     const doNext = (at: number): void => {
       // Prompts that came during the step continue the run.
-      if (at === lastStep && waiting.length > 0) return void clock.after(stepMs(), () => answerWaiting(session))
+      if (at === lastStep && waiting.length > 0) return afterStep(session, () => answerWaiting(session))
       steps[at]?.()
-      if (at + 1 < steps.length) clock.after(stepMs(), () => doNext(at + 1))
+      if (at + 1 < steps.length) afterStep(session, () => doNext(at + 1))
     }
     doNext(0)
   }

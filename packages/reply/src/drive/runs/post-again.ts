@@ -81,8 +81,13 @@ export function mayRunAgain(
   read: SnapshotEvent,
   messageID: string,
 ): boolean {
-  const promptIndex = read.messages.findIndex(({ head }) => head.id === messageID)
-  if (!repeatsPrompts || promptIndex === -1) return false
-  const hasStepBehind = read.messages.slice(promptIndex).some(({ head }) => head.role === 'assistant')
-  return !hasStepBehind && !replyOfPrompt(read, messageID, namesNewestPrompt)
+  const isStored = read.messages.some(({ head }) => head.id === messageID)
+  if (!repeatsPrompts || !isStored || hasStepBehind(read, messageID)) return false
+  return !replyOfPrompt(read, messageID, namesNewestPrompt)
+}
+
+/** Whether a step comes after the prompt in a read. False if the read lacks the prompt. */
+export function hasStepBehind({ messages }: SnapshotEvent, messageID: string): boolean {
+  const promptIndex = messages.findIndex(({ head }) => head.id === messageID)
+  return promptIndex !== -1 && messages.slice(promptIndex).some(({ head }) => head.role === 'assistant')
 }

@@ -10,7 +10,7 @@ import { toReplyError } from '../session-reader.ts'
 import { readBackTo } from './find-posted.ts'
 import type { FollowedRun } from './followed-run.ts'
 import { openReplyFor } from './open-reply.ts'
-import { mayRunAgain, postAgain } from './post-again.ts'
+import { hasStepBehind, mayRunAgain, postAgain } from './post-again.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
 import type { FoundReply } from './recognize.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
@@ -71,10 +71,30 @@ export function attachOrAnswer(
   /** Finds out what becomes of the prompt once that is known of those that joined the reply before. */
   function answerInOrder(id: string): void {
     const before = lines.get(live)
-    lines.set(live, before ? before.then(async () => await answer(id)) : answer(id))
+    const answering = before ? untilStopped(before).then(async () => await answer(id)) : answer(id)
+    // The session may be removed at any time.
+    const ended = answering.catch((error: unknown) => run.endAsFailed(sessionID, error))
+    lines.set(live, before ? before.then(async () => await ended) : ended)
   }
 
-  /** Finds out whether the prompt was answered, and attaches the run to the reply that answers it. Never rejects. */
+  /** Resolves with the promise, or earlier once the prompt is no longer wanted. */
+  function untilStopped(before: Promise<void>): Promise<void> {
+    const signals = [run.over, run.mustEnd, run.dropped]
+    return new Promise((resolve) => {
+      const done = (): void => {
+        for (const signal of signals) signal.removeEventListener('abort', done)
+        resolve()
+      }
+      for (const signal of signals) signal.addEventListener('abort', done)
+      if (run.isStopped() || run.over.aborted) done()
+      else void before.then(done)
+    })
+  }
+
+  /**
+   * Finds out whether the prompt was answered, and attaches the run to the reply that answers it. Rejects with `gone` if
+   * the session was removed.
+   */
   async function answer(id: string): Promise<void> {
     let failures = 0
     for (let look = 0, unanswered = 0; ; look++) {
@@ -104,8 +124,12 @@ export function attachOrAnswer(
       // Another client's run answers all prompts before it.
       if (reply && newest && newest !== live) return attachTo(newest, id)
       const isIdle = !isTreeAtWork(read) && !engine.isRunOpen(sessionID)
+      // Another run follows, whose steps don't name it.
+      if (!reply && !isIdle && hasStepBehind(read, id)) return run.endAsFailed(sessionID, neverRunError())
       unanswered = isIdle ? unanswered + 1 : 0
       if (unanswered < looks) continue
+      // Stopped elsewhere before its first step, together with the prompts that began it.
+      if (!hasStepBehind(read, live.reply().promptIDs[0] ?? id)) return attachTo(live, id)
       if (!mayRunAgain(server.info.current(), read, id)) return run.endAsFailed(sessionID, neverRunError())
       return openAndPostAgain(id)
     }

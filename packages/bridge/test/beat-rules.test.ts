@@ -35,13 +35,16 @@ function createState({ mostGrowing, ...limit }: BudgetLimit) {
     leave: (member: string, used?: UsedCalls) => {
       rows = leaveAfter(rows, member, now, used)
     },
-    /** Whether a member would get all, because no member uses the budget. */
-    isFree: (member: string) =>
-      rows.shares
-        .filter(({ isCounted }) => !isCounted)
-        .every((row) =>
-          row.member === member ? row.expiresAt + windowMs <= now || row.reserved === 0 : row.expiresAt <= now,
-        ),
+    /** A beat forgets the calls of members whose last beat was before this time. */
+    forgetsBefore: (member: string) => {
+      const shares = rows.shares.filter(({ isCounted }) => !isCounted)
+      const living = shares.filter(({ expiresAt }) => expiresAt > now)
+      const isCounting = shares.some(
+        (row) => row.member === member && row.expiresAt + windowMs > now && row.reserved > 0,
+      )
+      if (isCounting || living.some(({ reserved }) => reserved > 0)) return Number.NEGATIVE_INFINITY
+      return Math.min(now, ...living.map(({ since }) => since))
+    },
   }
 }
 
@@ -54,6 +57,8 @@ interface Process {
   /** How many calls may count until the next beat, though the share is smaller. */
   most: number
   calls: number[]
+  /** When the store got its last beat. */
+  beatAt: number
   heldUntil: number
   /** A beat that the store has not got yet. */
   asked?: { readonly at: number; readonly demand: number; readonly growing: number; readonly used: number }
@@ -63,7 +68,8 @@ interface Process {
 }
 
 function createProcess(member: string): Process {
-  return { member, share: 0, most: 0, calls: [], heldUntil: Number.NEGATIVE_INFINITY, isFrozen: false }
+  const never = Number.NEGATIVE_INFINITY
+  return { member, share: 0, most: 0, calls: [], beatAt: never, heldUntil: never, isFrozen: false }
 }
 
 const types = ['call', 'ask', 'serve', 'hear', 'beat', 'lose', 'leave', 'die', 'freeze', 'wake', 'pass'] as const
@@ -90,7 +96,7 @@ function play(
   let created = 0
   const processes = Array.from({ length: 4 }, () => createProcess(`${created++}`))
   /** Calls of processes that died, and of those that left and told of them. */
-  let left: number[] = []
+  let left: Pick<Process, 'beatAt' | 'calls'>[] = []
   const counted: number[] = []
   const recent = (calls: readonly number[]) => calls.filter((at) => at > state.now() - windowMs)
   const used = (one: Process) => recent(one.calls).length
@@ -106,11 +112,11 @@ function play(
   }
   const serve = (one: Process) => {
     if (!one.asked) return
-    if (state.isFree(one.member)) {
-      // A bridge that starts alone can't wait for what dead ones may have used.
-      left = []
-      for (const other of processes) if (other !== one) other.calls = []
-    }
+    // A bridge that starts alone can't wait for what dead ones may have used.
+    const before = state.forgetsBefore(one.member)
+    left = left.filter(({ beatAt }) => beatAt >= before)
+    for (const other of processes) if (other !== one && other.beatAt < before) other.calls = []
+    one.beatAt = state.now()
     const { at, demand, growing, used: told } = one.asked
     one.answer = { at, share: state.beat(one.member, demand, told, growing) }
     delete one.asked
@@ -141,12 +147,12 @@ function play(
       one.heldUntil = Number.NEGATIVE_INFINITY
     }
     if (type === 'die') {
-      left.push(...one.calls)
+      left.push(one)
       processes[index] = createProcess(`${created++}`)
     }
     if (type === 'freeze') one.isFrozen = true
     if (type === 'wake') one.isFrozen = false
-    check(recent([...left, ...counted, ...processes.flatMap(({ calls }) => calls)]).length)
+    check(recent([...counted, ...[...left, ...processes].flatMap(({ calls }) => calls)]).length)
   }
 }
 
@@ -262,6 +268,45 @@ test('a lone member gets all at once after another one died, and all but the cou
   expect(state.beat('d')).toBe(21)
   state.pass(60_500 - forMs)
   expect(state.beat('d', 0, 21)).toBe(24)
+})
+
+test('a member that starts again before the lease of the dead one ended gets all once it did', () => {
+  const state = createState({ total: 49, windowMs: 60_500 })
+  expect(state.beat('a')).toBe(49)
+  state.pass(1000)
+  expect(state.beat('a again')).toBe(0)
+  state.pass(forMs - 1001)
+  expect(state.beat('a again')).toBe(0)
+  state.pass(1)
+  expect(state.beat('a again')).toBe(49)
+})
+
+test('members that all start again before the leases of the dead ones ended divide all once they did', () => {
+  const state = createState({ total: 48, windowMs: 60_500 })
+  for (const member of ['a', 'b', 'a', 'b']) state.beat(member)
+  state.pass(1000)
+  for (const member of ['a again', 'b again']) expect(state.beat(member)).toBe(0)
+  state.pass(forMs - 1000)
+  for (const member of ['a again', 'b again']) expect(state.beat(member)).toBe(24)
+})
+
+test('a member without calls counts those of one that knew of it and died', () => {
+  const state = createState({ total: 48, windowMs: 60_500 })
+  state.beat('a', 48)
+  expect(state.beat('b')).toBe(0)
+  state.pass(1)
+  expect(state.beat('a', 48, 48)).toBe(47)
+  state.pass(1000)
+  expect(state.beat('b')).toBe(0)
+  state.pass(forMs - 1001)
+  expect(state.beat('b')).toBe(0)
+  state.pass(1)
+  for (let second = 0; second < 60; second++) {
+    for (const member of ['b', 'c']) expect(state.beat(member)).toBe(0)
+    state.pass(1000)
+  }
+  state.pass(501)
+  for (const member of ['b', 'c']) expect(state.beat(member)).toBe(24)
 })
 
 test('other calls than those of growing texts are met first, whatever texts want', () => {

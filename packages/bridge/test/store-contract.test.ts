@@ -37,6 +37,8 @@ const forOneMember: StoreContractOptions['skip'] = {
   'counts a member that is leaving as one that wants no leases': oneMember,
   'divides a budget by demand, and lets a share grow by what others did not use': oneMember,
   'reserves what a member had that died or left for one window': oneMember,
+  'gives members that start before the leases of dead ones ended all of a budget once they did, and never calls that one knew of':
+    oneMember,
   'freezes a budget for all members': oneMember,
   'gives each of many members that beat at the same time a share, and no lease twice': oneMember,
   'answers random calls of members by the rules, whatever they are': oneMember,

@@ -41,11 +41,12 @@ CREATE TABLE ${schema}.members (
   expires_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
--- What a member may use of a budget until expires_at, and what others can't have until one window after that. is_counted: calls that
--- a member counted when it left, which no member uses.
+-- What a member may use of a budget until expires_at, and what others can't have until one window after that. It has used the budget
+-- since a time. is_counted: calls that a member counted when it left, which no member uses.
 CREATE TABLE ${schema}.shares (
   budget text, member text, demand bigint NOT NULL, growing bigint NOT NULL, share bigint NOT NULL, reserved bigint NOT NULL,
-  expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, is_counted boolean NOT NULL, PRIMARY KEY (budget, member)
+  since timestamptz NOT NULL, expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, is_counted boolean NOT NULL,
+  PRIMARY KEY (budget, member)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE ${schema}.freezes (
@@ -269,7 +270,7 @@ CREATE FUNCTION ${schema}.keep_counted(of_member text, used_calls json, now time
     FROM had AS h JOIN summed AS s ON s.b = h.budget
   )
   INSERT INTO ${schema}.shares AS s
-    SELECT budget, of_member || '/' || extract(epoch FROM ended_at), 0, 0, 0, sum(reserved), ended_at, window_ms, true
+    SELECT budget, of_member || '/' || extract(epoch FROM ended_at), 0, 0, 0, sum(reserved), ended_at, ended_at, window_ms, true
       FROM rows GROUP BY budget, ended_at, window_ms
     ON CONFLICT (budget, member) DO UPDATE SET reserved = s.reserved + excluded.reserved
 $$;
@@ -280,6 +281,8 @@ CREATE FUNCTION ${schema}.take_share(
   used bigint, now timestamptz, until timestamptz, OUT part bigint, OUT target bigint, OUT lacks_calls boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
+  has_calls boolean;
+  began timestamptz;
   kept bigint;
   others bigint;
   rival record;
@@ -287,20 +290,22 @@ DECLARE
   for_texts numeric;
   rest numeric;
   demanded bigint;
+  used_since timestamptz;
 BEGIN
-  -- What dead members had is forgotten when a member begins to use a budget that no other one does.
-  PERFORM 1 FROM ${schema}.shares AS s WHERE s.budget = of_budget AND (
-    ${schema}.is_used(s, now) OR s.member = of_member AND ${schema}.reservation_of(s, now) > 0
-  );
-  DELETE FROM ${schema}.shares AS s WHERE s.budget = of_budget AND (
-    NOT (FOUND OR s.is_counted) OR NOT (${schema}.is_used(s, now) OR ${schema}.reservation_of(s, now) > 0)
-  );
+  -- What a dead member had is forgotten if no living one has calls and all of them began after it made its last beat.
+  SELECT bool_or(${schema}.reservation_of(s, now) > 0 AND (s.member = of_member OR ${schema}.is_used(s, now))),
+    least(now, min(s.since) FILTER (WHERE ${schema}.is_used(s, now)))
+    INTO has_calls, began FROM ${schema}.shares AS s WHERE s.budget = of_budget;
+  IF NOT has_calls THEN
+    DELETE FROM ${schema}.shares AS s WHERE s.budget = of_budget AND NOT s.is_counted
+      AND NOT ${schema}.is_used(s, now) AND s.expires_at < began + (until - now);
+  END IF;
 
   SELECT coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
     -- A member that expired may report calls that others were given since then.
     least(used, coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
     INTO others, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
-  SELECT s.demand INTO demanded FROM ${schema}.shares AS s
+  SELECT s.demand, s.since INTO demanded, used_since FROM ${schema}.shares AS s
     WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_used(s, now);
 
   -- 1 for each member, then what each demands for other calls than growing texts, then what each demands for those, and the rest
@@ -340,9 +345,10 @@ BEGIN
   -- that hears it beats.
   lacks_calls := part < target AND of_demand >= coalesce(2 * greatest(1, demanded), 0);
   INSERT INTO ${schema}.shares
-    VALUES (of_budget, of_member, of_demand, of_growing, part, greatest(part, kept), until, of_window_ms, false)
+    VALUES (of_budget, of_member, of_demand, of_growing, part, greatest(part, kept), coalesce(used_since, now), until,
+      of_window_ms, false)
     ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, growing = excluded.growing, share = excluded.share,
-      reserved = excluded.reserved, expires_at = excluded.expires_at, window_ms = excluded.window_ms;
+      reserved = excluded.reserved, since = excluded.since, expires_at = excluded.expires_at, window_ms = excluded.window_ms;
 END $$;
 
 -- Gets the lock under which members are admitted and budgets are divided. Returns false if that takes too long.
@@ -424,6 +430,8 @@ BEGIN
     PERFORM ${schema}.give_back_share(s.budget, of_member, now) FROM ${schema}.shares AS s
       WHERE s.member = of_member AND s.budget <> ALL (ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)));
     DELETE FROM ${schema}.freezes AS f WHERE NOT ${schema}.is_frozen_at(f.since, f.until, now);
+    -- Of all budgets, also of those that no member names any more.
+    DELETE FROM ${schema}.shares AS s WHERE NOT (${schema}.is_used(s, now) OR ${schema}.reservation_of(s, now) > 0);
   END IF;
   FOR b IN
     SELECT * FROM json_to_recordset(budgets)

@@ -119,6 +119,19 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     expect(await one.beat(beatOf('one', ['a', 'b', 'c']))).toMatchObject({ leases: [{ name: 'a' }, { name: 'b' }] })
   })
 
+  test('come with shares that are deleted once they no longer count, also if no member names their budget any more', async () => {
+    const store = await open()
+    const budgets = { old: { total: 25, windowMs: 5000, demand: 0, used: 0 } }
+    await store.beat({ ...beatOf('one', []), budgets })
+    const left = async () => (await admin.query<{ budget: string }>('SELECT budget FROM reply.shares')).rows
+    await pass(1000)
+    await store.beat(beatOf('other', []))
+    expect(await left()).toEqual([{ budget: 'old' }])
+    await pass(5000)
+    await store.beat(beatOf('other', []))
+    expect(await left()).toEqual([])
+  })
+
   test('are fenced if another takes them while a commit waits for its turn', async () => {
     const [one, other] = [await open(), await open()]
     const lease = await beatForLease(one, 'one')

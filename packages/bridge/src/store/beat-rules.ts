@@ -23,6 +23,8 @@ export interface StoredShare {
   readonly share: number
   /** What others can't have until one window after `expiresAt`. At least `share`, also what it used before that shrank. */
   readonly reserved: number
+  /** Since when the member has used the budget. */
+  readonly since: number
   readonly expiresAt: number
   readonly windowMs: number
   /** Whether these are calls that a member counted when it left. No member uses them, and they are never forgotten early. */
@@ -187,8 +189,8 @@ function leasesAfter(
 }
 
 /**
- * Divides each budget of a request, and gives back the member's part of other budgets. What dead members had is forgotten when a
- * member begins to use a budget that no other one does, like a bridge that starts again after a crash.
+ * Divides each budget of a request, and gives back the member's part of other budgets. What a dead member had is forgotten if no
+ * living one has calls and all of them began after it made its last beat, like a bridge that starts again after a crash.
  */
 function sharesAfter(
   before: readonly StoredShare[],
@@ -207,9 +209,14 @@ function sharesAfter(
   let lacksCalls = false
   for (const [budget, request] of Object.entries(budgets)) {
     const rows = counted.filter((row) => row.budget === budget)
-    const isNew = !rows.some((row) => row.member === member || isUsed(row, now))
-    const others = rows.filter((row) => row.member !== member && (row.isCounted || !isNew))
     const own = rows.find((row) => row.member === member)
+    const living = rows.filter((row) => isUsed(row, now))
+    const hasCalls = [...living, ...(own ? [own] : [])].some((row) => reservationOf(row, now) > 0)
+    const began = Math.min(now, ...living.map(({ since }) => since))
+    const others = rows.filter(
+      (row) =>
+        row.member !== member && (hasCalls || row.isCounted || isUsed(row, now) || row.expiresAt >= began + forMs),
+    )
     const { row, target } = shareAfter(own, others, { budget, member, forMs, request, now })
     shares.push(...others, row)
     given.push([budget, { share: row.share, target }])
@@ -251,9 +258,9 @@ function shareAfter(
   // A member that expired may report calls that others were given since then.
   const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
   const reserved = Math.max(share, kept)
-  const until = now + forMs
-  const row = { budget, member, demand, growing, share, reserved, expiresAt: until, windowMs, isCounted: false }
-  return { row, target }
+  const since = own && isUsed(own, now) ? own.since : now
+  const times = { since, expiresAt: now + forMs, windowMs }
+  return { row: { budget, member, demand, growing, share, reserved, ...times, isCounted: false }, target }
 }
 
 /** What `shareAfter` needs to know of a beat. */

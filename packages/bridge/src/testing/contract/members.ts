@@ -264,6 +264,34 @@ export const memberClauses = [
     },
   },
   {
+    name: 'gives members that start before the leases of dead ones ended all of a budget once they did, and never calls that one knew of',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const share = async (store: Store, member: string, used = 0): Promise<number | undefined> => {
+        const budgets = { bot: { total: 24, windowMs: 6000, demand: 0, used } }
+        return (await admitted(store, member, { budgets })).budgets.bot?.share
+      }
+      requireEqual(await share(one, 'one'), 24, 'The share of the first member')
+      await stage.pass(1000)
+      requireEqual(await share(one, 'next'), 0, 'The share of the next one')
+      requireEqual(await share(other, 'other'), 0, 'The share of another one')
+      await stage.pass(forMs - 1001)
+      requireEqual(await share(one, 'next'), 0, 'The share while the dead one may make calls')
+      await stage.pass(1)
+      requireEqual(await share(one, 'next'), 12, 'The share when it may not any more')
+      requireEqual(await share(other, 'other'), 12, 'The share of the other one then')
+      await stage.pass(forMs + 6000)
+      requireEqual(await share(one, 'one'), 24, 'The share of a member that is alone again')
+      requireEqual(await share(other, 'other'), 0, 'The share of another one again')
+      await stage.pass(1)
+      requireEqual(await share(one, 'one', 24), 12, 'The share of the first one, which knows of the other')
+      await stage.pass(1000)
+      requireEqual(await share(other, 'other'), 0, 'The share before its lease ended')
+      await stage.pass(forMs - 1000)
+      requireEqual(await share(other, 'other'), 0, 'The share after that')
+    },
+  },
+  {
     name: 'freezes a budget for all members',
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]

@@ -243,18 +243,17 @@ function shareAfter(
   const { total, windowMs, used } = request
   const demand = wholeCalls(request.demand)
   const growing = Math.min(demand, wholeCalls(request.growing ?? 0))
-  const rivals = [...others.filter((one) => isUsed(one, now)), { member, demand, growing }].toSorted((one, other) =>
-    one.member < other.member ? -1 : 1,
-  )
+  const users = others.filter((one) => isUsed(one, now))
+  const rivals = [...users, { member, demand, growing }].toSorted((one, other) => (one.member < other.member ? -1 : 1))
+  const reservedFor = (rows: readonly StoredShare[]): number => sumOf(rows.map((one) => reservationOf(one, now)))
   const whole = wholeTotal(total)
   const mostGrowing = request.mostGrowing === undefined ? whole : wholeTotal(request.mostGrowing)
   const target = fairPart(
-    { total: whole, mostGrowing },
+    { total: whole - reservedFor(others.filter((one) => !isUsed(one, now))), mostGrowing },
     rivals,
     rivals.findIndex((one) => one.member === member),
   )
-  const most = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
-  const share = Math.max(0, Math.min(target, most))
+  const share = Math.max(0, Math.min(target, whole - reservedFor(others)))
   // A member that expired may report calls that others were given since then.
   const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
   const reserved = Math.max(share, kept)

@@ -36,6 +36,7 @@ const forOneMember: StoreContractOptions['skip'] = {
   'admits no members with another layout, and one that wants to be alone only without others': oneMember,
   'counts a member that is leaving as one that wants no leases': oneMember,
   'divides a budget by demand, and lets a share grow by what others did not use': oneMember,
+  'takes all calls of a member that does not say what they are for as those of growing texts': oneMember,
   'reserves what a member had that died or left for one window': oneMember,
   'gives members that start before the leases of dead ones ended all of a budget once they did, and never calls that one knew of':
     oneMember,

@@ -30,7 +30,7 @@ export function encodedRequest(request: BeatRequest): readonly unknown[] {
     named.map(({ group }) => packed(group)),
     named.map(({ name }) => keyBytes(name)),
     JSON.stringify(
-      Object.entries(budgets).map(([budget, { total, windowMs, demand, growing = 0, used, ...more }]) => {
+      Object.entries(budgets).map(([budget, { total, windowMs, demand, growing, used, ...more }]) => {
         const { mostGrowing = total, freezeForMs = 0 } = more
         const limits = { total, most_growing: mostGrowing, window_ms: windowMs }
         return { b: packed(budget), ...limits, demand, growing, used, freeze_ms: freezeForMs }

@@ -448,7 +448,8 @@ BEGIN
       SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM ${schema}.take_share(
         b.b, of_member, greatest(0, floor(b.total))::bigint,
         greatest(0, floor(coalesce(b.most_growing, b.total)))::bigint, b.window_ms,
-        ${schema}.whole_calls(b.demand), least(${schema}.whole_calls(b.growing), ${schema}.whole_calls(b.demand)),
+        ${schema}.whole_calls(b.demand),
+        least(${schema}.whole_calls(coalesce(b.growing, b.demand)), ${schema}.whole_calls(b.demand)),
         ${schema}.whole_calls(b.used), now, until
       ) AS t;
       IF lacks_calls THEN PERFORM ${schema}.send_hint('demand'); END IF;

@@ -242,7 +242,7 @@ function shareAfter(
 ): { readonly row: StoredShare; readonly target: number } {
   const { total, windowMs, used } = request
   const demand = wholeCalls(request.demand)
-  const growing = Math.min(demand, wholeCalls(request.growing ?? 0))
+  const growing = Math.min(demand, wholeCalls(request.growing ?? request.demand))
   const users = others.filter((one) => isUsed(one, now))
   const rivals = [...users, { member, demand, growing }].toSorted((one, other) => (one.member < other.member ? -1 : 1))
   const reservedFor = (rows: readonly StoredShare[]): number => sumOf(rows.map((one) => reservationOf(one, now)))

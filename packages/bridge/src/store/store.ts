@@ -185,7 +185,7 @@ export interface BudgetRequest {
   readonly windowMs: number
   /** How many calls the member would make within `windowMs`. Rounded up to a whole number. */
   readonly demand: number
-  /** How many of these are for growing texts, which get what other calls leave. Default 0. */
+  /** How many of these are for growing texts, which get what other calls leave. Default: all, as some older bridges don't say. */
   readonly growing?: number | undefined
   /** How many calls growing texts of all members together may use within `windowMs`, the same for all. Default: `total`. */
   readonly mostGrowing?: number | undefined

@@ -248,6 +248,21 @@ export const memberClauses = [
     },
   },
   {
+    name: 'takes all calls of a member that does not say what they are for as those of growing texts',
+    run: async (stage) => {
+      const store = await stage.open()
+      const share = async (member: string, demand: number, growing?: number): Promise<number | undefined> => {
+        const budgets = { bot: { total: 24, windowMs: 2000, demand, growing, used: 0 } }
+        return (await admitted(store, member, { budgets })).budgets.bot?.share
+      }
+      for (let round = 0; round < 3; round++) {
+        await share('older', 100)
+        await share('newer', 20, 0)
+      }
+      requireEqual([await share('older', 100), await share('newer', 20, 0)], [4, 20], 'The shares')
+    },
+  },
+  {
     name: 'reserves what a member had that died or left for one window',
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]

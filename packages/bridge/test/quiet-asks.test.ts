@@ -77,6 +77,14 @@ test('that a chat was told is stored with its message, not before', async () => 
   expect([first.posts.length, next.posts]).toEqual([1, []])
 })
 
+test('a chat that an older bridge told is not told again', async () => {
+  const { clock, store } = createStage()
+  await store.commit([{ type: 'put', key: 'told/que_1', value: '' }])
+  const { posts, errors } = startProcess(clock, store, async () => {})
+  await passes(clock, 60)
+  expect([posts, errors, await store.read('told/que_1')]).toEqual([[], [], ''])
+})
+
 test('a process that ended while it told the chat counts as a post without a result, and two are the most', async () => {
   const { clock, store } = createStage()
   const all: (string | undefined)[] = []

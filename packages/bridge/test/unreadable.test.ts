@@ -43,6 +43,11 @@ const queues: Readonly<Record<string, string>> = {
 /** JSON that was cut off, JSON of another kind, and no JSON. */
 const values = ['{"id":"abcdef","phase":"do', '{}', '[{}]', 'null', 'oops', '']
 
+/** Each value in each kind of row that is not to have it. */
+const unreadable = Object.values(keys)
+  .flatMap((key) => values.map((value) => ({ key, value })))
+  .filter(({ key, value }) => key !== keys['told/'] || value !== '')
+
 test('every kind of row that a bridge decodes has a row here', () => {
   expect(Object.keys(keys)).toEqual(Object.keys(rowDecoders))
   expect(Object.keys(queues)).toEqual(Object.keys(queueDecoders))
@@ -79,21 +84,15 @@ describe('in a real state', () => {
   const failures = async () => failuresIn(await store.list(failedPrefix))
   const stored = (key: string): string => keyInShard('00', key)
 
-  test.each(Object.values(keys).flatMap((key) => values.map((value) => ({ key, value }))))(
-    '$value in $key is put aside with its key, and absent from then on',
-    async ({ key, value }) => {
-      await store.commit([{ type: 'put', key: stored(key), value }])
-      expect(await state.read(key)).toBeUndefined()
-      expect(await state.list(key)).toEqual([])
-      expect([await store.read(stored(key)), await failures()]).toMatchObject([
-        undefined,
-        [{ type: 'row', key, value }],
-      ])
-      expect([errors.length, asides]).toEqual([1, 1])
-      expect(errors[0]?.message).toContain(`The row ${key} of the state can't be read`)
-      expect(errors[0]?.message).not.toContain('abcdef","phase')
-    },
-  )
+  test.each(unreadable)('$value in $key is put aside with its key, and absent from then on', async ({ key, value }) => {
+    await store.commit([{ type: 'put', key: stored(key), value }])
+    expect(await state.read(key)).toBeUndefined()
+    expect(await state.list(key)).toEqual([])
+    expect([await store.read(stored(key)), await failures()]).toMatchObject([undefined, [{ type: 'row', key, value }]])
+    expect([errors.length, asides]).toEqual([1, 1])
+    expect(errors[0]?.message).toContain(`The row ${key} of the state can't be read`)
+    expect(errors[0]?.message).not.toContain('abcdef","phase')
+  })
 
   test.each(Object.values(queues).flatMap((key) => values.map((value) => ({ key, value }))))(
     '$value in the queue $key is put aside with its id, and the others stay in their order',

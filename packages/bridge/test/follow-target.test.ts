@@ -9,7 +9,7 @@ import { passOn } from '../src/runs/show-run.ts'
 const prompted = {
   ...emptyReply('ses_1'),
   promptIDs: ['msg_1'],
-  prompt: { text: 'Go', files: [], parts: [] },
+  prompt: { text: 'Go', files: [], parts: [{ type: 'text', id: 'prt_1', text: 'Go' }] },
 } as Reply
 const pending = { requestID: 'que_1', type: 'question', status: 'pending', questions: [] }
 const asking = { ...prompted, asks: [pending] } as unknown as Reply
@@ -132,4 +132,29 @@ test('it is looked for a target at the prompt and at each new ask, and once foun
     ['prompt', 'que_1', 'que_1,que_2'],
     ['partAdded', 'replySettled'],
   ])
+})
+
+test('a reply that was opened for a prompt of the chat, and that the prompt of another client overtook, is looked at with that prompt', async () => {
+  const looked: string[] = []
+  let isTaken = false
+  const observer = followObserver(
+    async ({ promptIDs: [id], prompt }) => {
+      looked.push(`${id} ${prompt?.text}`)
+      return isTaken ? {} : undefined
+    },
+    (error) => {
+      throw error
+    },
+  )
+  const see = async (reply: object): Promise<void> => {
+    passOn(observer, { type: 'phaseChanged', reply: { ...emptyReply('ses_1'), ...reply } } as unknown as Observation)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const own = { text: 'Mine', files: [], parts: [] }
+  await see({ prompt: own })
+  isTaken = true
+  await see({ prompt: own, promptIDs: ['msg_2'] })
+  expect(looked).toEqual([])
+  await see({ prompt: { text: 'Theirs', files: [], parts: [{ id: 'prt_2' }] }, promptIDs: ['msg_2'] })
+  expect(looked).toEqual(['msg_2 Theirs'])
 })

@@ -3,7 +3,7 @@ import { callTool, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = [801, 802]
+const chats = [801, 802, 803]
 
 let stage: BridgeStage
 /** The program at the desk. */
@@ -106,4 +106,23 @@ test('a chat shows its own answer alone if a run of the desk came and went befor
   await stage.statusIs(chat, '✅')
   expect((await theirs?.result)?.outcome).toBe('completed')
   expect(stage.said(chat).join()).not.toContain('This is theirs.')
+})
+
+test('a chat that follows all shows the run of the desk that came before its prompt, with what the desk asked', async () => {
+  const [, , chat = 0] = chats
+  const sessionID = await openSession(chat)
+  stage.telegram.say(chat, '/follow all')
+  await said(chat, 'with what was asked')
+  let theirs: ReplyStream | undefined
+  beforePost = async () => {
+    theirs ??= desk.prompt({ sessionID, text: 'Theirs [scenario:theirs]' })
+    await theirs.result
+  }
+  stage.telegram.say(chat, 'Mine [scenario:mine]')
+  await said(chat, 'This is mine.')
+  await said(chat, 'This is theirs.')
+  const all = stage.said(chat)
+  expect(all.filter((text) => text.includes('Theirs [scenario:theirs]'))).toHaveLength(1)
+  expect(all.filter((text) => text.includes('Mine [scenario:mine]'))).toEqual([])
+  expect(all.filter((text) => text.includes('This is mine.'))).toHaveLength(1)
 })

@@ -19,7 +19,9 @@ function replyOf(sessionID: string, prompt?: string): Reply {
   const empty = emptyReply(sessionID)
   return {
     ...empty,
-    ...(prompt !== undefined && { prompt: { text: prompt, files: [] } as unknown as Reply['prompt'] }),
+    ...(prompt !== undefined && {
+      prompt: { text: prompt, files: [], parts: [{ type: 'text', id: 'prt_1', text: prompt }] } as Reply['prompt'],
+    }),
     messages: [{ id: 'msg_1', parts: [{ type: 'text', text: 'Hi' }] } as unknown as Reply['messages'][number]],
   }
 }

@@ -109,5 +109,15 @@ export function followObserver(
 /** Returns a text that changes when there may be more of a reply to follow. Empty while there is nothing. */
 function signsOf(reply: Reply): string {
   const asks = reply.phase === 'settled' ? [] : pendingAsks(reply).map(({ requestID }) => requestID)
-  return [...(reply.prompt === undefined && !isUnprompted(reply) ? [] : ['content']), ...asks].join(' ')
+  const { promptIDs, prompt } = reply
+  return [...(hasContent(reply) ? [`content ${promptIDs[0]} ${prompt?.parts.length}`] : []), ...asks].join(' ')
+}
+
+/**
+ * Whether a reply has a prompt that its server told, or something of the agent. A prompt without parts is one that this process is
+ * about to post, and another client's may overtake it in that reply.
+ */
+function hasContent(reply: Reply): boolean {
+  const { prompt, messages } = reply
+  return prompt === undefined ? isUnprompted(reply) === true : prompt.parts.length > 0 || messages.length > 0
 }

@@ -135,7 +135,9 @@ export function postQuote(
   { prompt: { channel, chat }, server, origin = '' }: Execution,
   { sessionID, prompt }: Reply,
 ): MirrorPosts | undefined {
-  const lines = [prompt?.text ?? '', ...(prompt?.files ?? []).map((name) => `📎 ${name}`)].join('\n').trim()
+  // Without parts, it is the text of this process that another client's prompt overtook.
+  if (!prompt?.parts.length) return undefined
+  const lines = [prompt.text, ...prompt.files.map((name) => `📎 ${name}`)].join('\n').trim()
   if (lines === '') return undefined
   const text = texts.typedElsewhere(origin, quotable(clip(lines, quoteLength)))
   const post = (place: ChatPlace): Promise<void> =>

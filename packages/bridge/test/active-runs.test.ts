@@ -59,3 +59,27 @@ test('the last events of a run that was read as ended are of that run, also once
   await ended.promise
   expect(isFollowed()).toEqual([true, false])
 })
+
+test('a reply is shown by a run of the place that has it, unless that left it or leaves it to another run', () => {
+  const running = createActiveRuns({ keyOf: () => 'here' })
+  const state = { isOvertaken: false, isShownElsewhere: false }
+  const run = {
+    ...{ delivered: new Promise(() => {}), ended: new Promise(() => {}) },
+    execution: () => ({ id: 'first', sessionID: 'ses_1', prompt: place }),
+    stream: () => ({ reply: { sessionID: 'ses_1', promptIDs: ['msg_1'], messages: [] } }),
+    isOvertaken: () => state.isOvertaken,
+    isShownElsewhere: () => state.isShownElsewhere,
+  } as unknown as ActiveRun
+  running.addUntilEnded(run)
+  const showing = (id: string, promptID: string) =>
+    running.showing({ id, prompt: run.execution().prompt }, { sessionID: 'ses_1', promptIDs: [promptID] })
+  expect([showing('second', 'msg_1'), showing('second', 'msg_2'), showing('first', 'msg_1')]).toEqual([
+    run,
+    undefined,
+    undefined,
+  ])
+  state.isOvertaken = true
+  expect(showing('second', 'msg_1')).toBeUndefined()
+  Object.assign(state, { isOvertaken: false, isShownElsewhere: true })
+  expect(showing('second', 'msg_1')).toBeUndefined()
+})

@@ -1,9 +1,9 @@
 import { type Client, connect, type ReplyStream } from '@reply/core'
-import { callTool, sayText } from '@reply/testing'
+import { callTool, holdAnswer, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = [801, 802, 803]
+const chats = [801, 802, 803, 804]
 
 let stage: BridgeStage
 /** The program at the desk. */
@@ -18,6 +18,13 @@ beforeAll(async () => {
     scripts: {
       hello: { steps: [[sayText('Hello to you.')]] },
       mine: { steps: [[sayText('This is mine.')]] },
+      slow: { steps: [[sayText('One moment'), holdAnswer('slow'), sayText(', done.')]] },
+      both: {
+        steps: [
+          [holdAnswer('both'), callTool('bash', { command: 'echo it', description: 'Say it' })],
+          [sayText('Both are answered.')],
+        ],
+      },
       theirs: { steps: [[sayText('This is theirs.')]] },
       asking: {
         steps: [[callTool('bash', { command: 'touch it', description: 'Touch' })], [sayText('The desk is done.')]],
@@ -42,7 +49,7 @@ const said = async (chat: number, words: string) =>
   await stage.seen(chat, (screen) => screen.findLast(({ from, text }) => from === 'bot' && text.includes(words)))
 
 /** Starts the bridge, and lets the chat begin a session. Its next prompts wait for `beforePost`. */
-async function openSession(chat: number): Promise<string> {
+async function openSession(chat: number, router = {}): Promise<string> {
   beforePost = async () => undefined
   const connectTo = (given: Client): Client => {
     void given.close()
@@ -57,7 +64,7 @@ async function openSession(chat: number): Promise<string> {
     })
     return own
   }
-  await stage.start({ connectTo })
+  await stage.start({ connectTo, router })
   stage.telegram.say(chat, 'Hi [scenario:hello]')
   await said(chat, 'Hello to you.')
   await stage.statusIs(chat, '✅')
@@ -125,4 +132,25 @@ test('a chat that follows all shows the run of the desk that came before its pro
   expect(all.filter((text) => text.includes('Theirs [scenario:theirs]'))).toHaveLength(1)
   expect(all.filter((text) => text.includes('Mine [scenario:mine]'))).toEqual([])
   expect(all.filter((text) => text.includes('This is mine.'))).toHaveLength(1)
+})
+
+test('a prompt that steers and joins a run of the desk, because its own run has just ended, is answered in the chat', async () => {
+  const [, , , chat = 0] = chats
+  const sessionID = await openSession(chat, { busy: 'steer' })
+  stage.telegram.say(chat, 'Slowly [scenario:slow]')
+  await stage.model.held('slow')
+  let theirs: ReplyStream | undefined
+  beforePost = async () => {
+    stage.model.release('slow')
+    await said(chat, 'One moment, done.')
+    theirs = desk.prompt({ sessionID, text: 'Theirs [scenario:both]' })
+    await stage.model.held('both')
+  }
+  stage.telegram.say(chat, 'And this')
+  await stage.stored('And this')
+  stage.model.release('both')
+  await said(chat, 'Both are answered.')
+  expect((await theirs?.result)?.outcome).toBe('completed')
+  expect(stage.said(chat).filter((text) => text.includes('Both are answered.'))).toHaveLength(1)
+  expect(stage.said(chat).filter((text) => text.includes('One moment, done.'))).toHaveLength(1)
 })

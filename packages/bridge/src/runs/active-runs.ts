@@ -39,6 +39,8 @@ export interface ActiveRun {
    * Default: false.
    */
   readonly isOvertaken?: (() => boolean) | undefined
+  /** Whether the prompt joined a reply that another run shows. Default: false. */
+  readonly isShownElsewhere?: (() => boolean) | undefined
   /** Call it when the chat shows a message of the run. */
   onShown(): void
   /** Aborts the run for a person. Rejects with `not-stopped` if the server does not confirm it. */
@@ -113,6 +115,13 @@ export interface ActiveRuns {
   all(): readonly ActiveRun[]
   /** Whether a reply belongs to the run of a prompt. Undefined while a run of that session has not been posted yet. */
   isOfPromptedRun(reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined
+  /** The run that shows the reply in the place of an execution, other than that of the execution. Undefined if there is none. */
+  showing(
+    execution: Pick<Execution, 'id' | 'prompt'>,
+    reply: Pick<Reply, 'sessionID' | 'promptIDs'>,
+  ): ActiveRun | undefined
+  /** Whether a reply shares a message with the run of a prompt that has ended. */
+  isOfEndedRun(reply: Pick<Reply, 'messages'>): boolean
   /** Whether a run of the session is being looked for that an earlier process posted. A reply that has ended may be its own. */
   isFindingRun(sessionID: string): boolean
 }
@@ -133,6 +142,8 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     all,
     isOfPromptedRun,
     isFindingRun,
+    showing,
+    isOfEndedRun: ({ messages }) => messages.some(({ id }) => endedMessageIDs.has(id)),
     active: (place) => followed(place).filter(isActive),
     isSessionBusy: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
   }
@@ -159,6 +170,17 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     return all().some(({ execution, stream }) => {
       const { sessionID: id, startedBy, posted } = execution()
       return id === sessionID && startedBy === undefined && posted !== undefined && !stream()
+    })
+  }
+
+  /** Returns the run of the same place that shows the reply. One that left it, or leaves it to another run, does not. */
+  function showing(
+    { id, prompt }: Pick<Execution, 'id' | 'prompt'>,
+    { sessionID, promptIDs: [first] }: Pick<Reply, 'sessionID' | 'promptIDs'>,
+  ): ActiveRun | undefined {
+    return followed(prompt).find((run) => {
+      const shown = run.isOvertaken?.() || run.isShownElsewhere?.() ? undefined : run.stream()?.reply
+      return run.execution().id !== id && shown?.sessionID === sessionID && shown.promptIDs[0] === first
     })
   }
 

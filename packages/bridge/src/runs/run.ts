@@ -1,7 +1,5 @@
 import {
   type Client,
-  emptyReply,
-  observerOf,
   type PostedPrompt,
   type PromptFile,
   type PromptInput,
@@ -10,7 +8,6 @@ import {
   type ReplyObserver,
   type ReplyStream,
   type RunOptions,
-  reduce,
 } from '@reply/core'
 import { pause, stopwatch } from '@reply/core/internal'
 import { type CommandInfo, type FileKind, fileTypeOf, mayActWithoutAsking } from '@reply/core/source'
@@ -30,9 +27,10 @@ import { isAudio } from '../voice/audio.ts'
 import type { ActiveRun } from './active-runs.ts'
 import type { RunObservers } from './ended-runs.ts'
 import { closeShown } from './lost-runs.ts'
+import { createOwnShow } from './own-show.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, observersOf, passOn, waitForMirrors } from './show-run.ts'
+import { isCutShort, observersOf, waitForMirrors } from './show-run.ts'
 
 /** A run that is planned, or that an earlier process started. */
 export interface PlannedRun {
@@ -85,10 +83,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   const accepted = withResolvers<void>()
   const canceled = withResolvers<void>()
   const delivered = withResolvers<void>()
-  /** The prompt joined a reply that another run already shows. */
-  let isShownElsewhere = false
-  /** As its stream said when that was decided. */
-  let hadJoined: boolean | undefined
+  const show = createOwnShow({ joined: () => stream?.joined, isShownByOther, now: clock.now })
   const events = createRunEvents(execution, clock, answeredBy, emit)
   const sinceFollowedMs = stopwatch(clock)
   const ended = runToEnd()
@@ -97,6 +92,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     ageMs: () => ageMs + sinceFollowedMs(),
     sinks,
     stream: () => stream,
+    isShownElsewhere: show.isElsewhere,
     isOvertaken: () => stream?.reply !== undefined && stream.joined === undefined,
     onShown: events.onShown,
     cancel,
@@ -221,9 +217,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Returns the options with which the prompt is posted or found. The observers are chosen when the reply is known, and
-   * `isShownElsewhere` is set then: none observe a reply that the prompt joined and another run shows. It is set again if the prompt
-   * turns out to be in another reply. If another run shows that one, the observers get nothing until the prompt is in a third.
+   * Returns the options with which the prompt is posted or found. The observers are chosen when the reply is known: none observe a
+   * reply that the prompt joined and another run shows.
    */
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
@@ -235,8 +230,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
       accepted.resolve()
-      decideWhoShows(reply)
-      return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, notify, events.observer].map(whileShown))
+      show.decide(reply)
+      return show.isElsewhere() ? [] : host.runObservers.wrap(show.whileShown(shown, [watch, notify, events.observer]))
     }
     return {
       timeoutMs: router.timeoutMs,
@@ -245,28 +240,19 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     }
   }
 
-  /** Sets `isShownElsewhere`. */
-  function decideWhoShows(reply: Reply): void {
-    hadJoined = stream?.joined
-    isShownElsewhere = isJoined(reply) && (host.isShown(reply) || execution.isSteer === true)
-  }
-
-  /** Returns an observer that forwards to another one, but not while another run shows the reply. */
-  function whileShown(observer: ReplyObserver): ReplyObserver {
-    return observerOf((observation) => {
-      if (stream?.joined !== undefined && stream.joined !== hadJoined) {
-        decideWhoShows(observation.reply)
-        if (isShownElsewhere) closeOwnMessages(observation.reply)
-      }
-      if (!isShownElsewhere) passOn(observer, observation)
-    })
-  }
-
-  /** Ends what the sinks show so far, such as a status, because another run shows the reply. They say nothing of an end. */
-  function closeOwnMessages({ sessionID, startedAt = clock.now() }: Reply): void {
-    const opened = reduce(emptyReply(sessionID), { type: 'opened', sessionID, at: startedAt }).reply
-    const reply: Reply = { ...opened, phase: 'settled', outcome: 'aborted', aborting: 'requested' }
-    for (const { sink } of sinks) passOn(sink, { type: 'replySettled', outcome: 'aborted', reply })
+  /**
+   * Whether another run shows the reply, because the prompt joined it. A prompt that steers may join a reply of another client that no
+   * run shows.
+   */
+  function isShownByOther(reply: Reply): boolean {
+    if (!isJoined(reply)) return false
+    if (host.isShown(reply)) return true
+    if (execution.isSteer !== true) return false
+    // The run that it steered in an earlier process may be over.
+    const isOfEarlierProcess = planned.execution.posted !== undefined
+    return (
+      isOfEarlierProcess || services.runs.showing(execution, reply) !== undefined || services.runs.isOfEndedRun(reply)
+    )
   }
 
   /**
@@ -377,14 +363,15 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    */
   async function deliverReply(reply: Reply): Promise<void> {
     const log = registry.writeLog(execution)
-    if (execution.isSteer && !stream?.joined) await updateExecution({ isSteer: undefined })
+    if (execution.isSteer && !show.isElsewhere()) await updateExecution({ isSteer: undefined })
     if (execution.phase !== 'delivering') {
       const [promptID] = reply.promptIDs
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await updateExecution({ phase: 'delivering', ...statusOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
-    if (execution.isSteer || isShownElsewhere) {
-      await whenShownElsewhere(reply)
+    if (show.isElsewhere()) {
+      // A process that goes on before that finds the prompt, which an agent may have stored as a run of its own.
+      await services.runs.showing(execution, reply)?.delivered
       return isStopping() ? undefined : void (await storeDelivered())
     }
     const delivery = await sinks[0].sink.settled()
@@ -394,18 +381,6 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     delivered.resolve()
     const shown = [{ place: sinks[0], delivery }, ...(await waitForMirrors(sinks, clock))]
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
-  }
-
-  /**
-   * Waits until the run of this place that shows the reply has shown it, if one does. A process that goes on before that finds the
-   * prompt, which an agent may have stored as a run of its own.
-   */
-  async function whenShownElsewhere({ sessionID, promptIDs: [first] }: Reply): Promise<void> {
-    const showing = services.runs.active(prompt).find((run) => {
-      const shown = run.stream()?.reply
-      return !run.execution().isSteer && shown?.sessionID === sessionID && shown.promptIDs[0] === first
-    })
-    if (showing?.execution().id !== execution.id) await showing?.delivered
   }
 
   /** Ends a run that was canceled before its prompt was posted: stores it as `done` and stopped, and posts nothing. */
@@ -487,7 +462,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   ): Promise<void> {
     const ended = { ...execution, ...change }
     // Until then the run counts as running: a bridge that stops meanwhile stores it as it is here.
-    const told = isShownElsewhere ? [] : await notices.writesAtEnd(execution, ended, stream?.reply)
+    const told = show.isElsewhere() ? [] : await notices.writesAtEnd(execution, ended, stream?.reply)
     const before = execution
     execution = { ...execution, ...change }
     const writes = [registry.writeExecution(execution), ...more, ...told]

@@ -51,9 +51,24 @@ async function startChats(aheadMs = 0, router: object = {}): Promise<void> {
   )
 }
 
-afterEach(async () => void (await Promise.all([telegram.close(), ntfy.close()])))
+/** The processes of a test. */
+const started: Running[] = []
 
-const start = (...args: readonly string[]): Running => run(script, path, ...args)
+afterEach(async () => {
+  for (const { child, ended } of started.splice(0)) {
+    // Those that have ended ignore it.
+    child.kill('SIGKILL')
+    await ended
+  }
+  await Promise.all([telegram.close(), ntfy.close()])
+})
+
+function start(...args: readonly string[]): Running {
+  const one = run(script, path, ...args)
+  started.push(one)
+  return one
+}
+
 const said = (chat: number): readonly string[] =>
   telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
 const options = { path: '', env: { TOKEN: '42:secret' } }

@@ -73,6 +73,23 @@ describe('typed text', () => {
     expect([await read('1', 1000), await read('and now the docs', 4000)]).toEqual([undefined, undefined])
   })
 
+  test('from after an ask was closed is conversation, also if the wall clock was set back before that', async () => {
+    const scene = createScene({ sink: { chat: here, policy: { verbosity: 'quiet' } } })
+    const hour = 3_600_000
+    scene.show(replyWith([]))
+    scene.clock.step(hour)
+    await scene.pass(1000)
+    scene.clock.step(-hour)
+    scene.show(blocked(permission))
+    await scene.pass(10_000)
+    const steadyNow = scene.clock.now() + hour
+    scene.show(blocked({ ...permission, status: 'answered', reply: 'once', closedAt: steadyNow }))
+    await scene.pass(5000)
+    const read = async (agoMs: number) => await scene.sink().readAnswer(typed(scene, '1', { agoMs }), ada)
+    expect(await read(3000)).toBeUndefined()
+    expect(await read(6000)).toMatchObject({ type: 'error', error: texts.alreadyResolved })
+  })
+
   test('from before an ask was closed is conversation in a shared chat, and if it names no option', async () => {
     const closedAt = (scene: Scene): number => scene.clock.now() - 1000
     const shared = await asking(blocked(permission), { chat: group, answerers: [ada.id] })

@@ -57,8 +57,8 @@ export function createAnswerAsk(
   }
 
   /**
-   * Returns a sink that finds no asks for a late answer: an ask would take each answer that it is given. A late text that is none
-   * is not refused.
+   * Returns a sink that finds no asks for a late answer: an ask would take each answer that it is given. A late text that is no
+   * answer is not refused, nor is one that was written before the ask was shown.
    */
   function dueSink(
     sink: Pick<Sink, 'findAsks'>,
@@ -68,7 +68,7 @@ export function createAnswerAsk(
     return {
       findAsks: async (...given) => {
         const found = await sink.findAsks(...given)
-        if (type === 'press' || found.length > 0) requireDue()
+        if (type === 'press' || found.some((match) => match.type !== 'maybe')) requireDue()
         return found
       },
     }

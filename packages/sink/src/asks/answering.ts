@@ -1,4 +1,5 @@
 import type { Ask, Clock, Reply } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import type { Policy } from '../config.ts'
 import { SinkError } from '../error.ts'
 import type { AskState } from '../ledger/card.ts'
@@ -170,7 +171,9 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
   /** Finds every ask that a text may answer, oldest first. */
   async function asksForText(input: AskText, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const now = reply()
-    const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat }) : []
+    // A text has the platform's time, and the clock of the reply stays ahead when the wall clock is set back.
+    const aheadMs = Math.max(0, clock.now() - wallTime(clock))
+    const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat, aheadMs }) : []
     const found = await Promise.all(targets.map(async (target) => await matchOf(target, input, actor)))
     return found.flatMap((one) => one ?? [])
   }

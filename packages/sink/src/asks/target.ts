@@ -29,13 +29,15 @@ export interface TargetFacts {
   readonly ledger: Ledger
   /** The sink's chat. */
   readonly chat: Chat
+  /** How far the clock of the reply's times is ahead of the wall clock, in ms. */
+  readonly aheadMs: number
 }
 
 /**
  * Returns the asks that a text may answer, oldest first. Empty for commands, forwarded texts and replies to other messages.
  * Also for texts that reply to nothing, if they are in another thread or without a time. Pure.
  */
-export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts): readonly Target[] {
+export function targetsOf(input: AskText, { reply, ledger, chat, aheadMs }: TargetFacts): readonly Target[] {
   if (isCommand(input) || input.isForwarded || !isSameChat(chat, input.chat)) return []
   const wroteAt = input.messageRef?.postedAt
   if (input.replyTo) {
@@ -55,7 +57,10 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   }
   if (wroteAt === undefined || !isWrittenIn(chat, input)) return []
   return reply.asks.flatMap((ask): readonly Target[] => {
-    if (ask.status !== 'pending') return isClosedAfter(wroteAt, ask, ledger) ? [{ type: 'closed', ask }] : []
+    if (ask.status !== 'pending')
+      return isClosedAfter(wroteAt + aheadMs, ask) && isPostedBefore(wroteAt, ask, ledger)
+        ? [{ type: 'closed', ask }]
+        : []
     const state = ledger.asks[ask.requestID]
     const shownAt = state && shownSince(ask, state, ledger)
     if (shownAt !== undefined && isWrittenAfter(wroteAt, shownAt)) return [{ type: 'bare', ask }]
@@ -66,9 +71,13 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   })
 }
 
-/** Whether a closed ask may have looked open to the author of a text: it was posted before, and closed after it was written. */
-function isClosedAfter(wroteAt: number, { requestID, closedAt }: Ask, ledger: Ledger): boolean {
-  if (closedAt === undefined || !isWrittenAfter(closedAt, wroteAt)) return false
+/** Whether an ask was closed after a text was written. Both times are by the clock of the reply. */
+function isClosedAfter(wroteAt: number, { closedAt }: Ask): boolean {
+  return closedAt !== undefined && isWrittenAfter(closedAt, wroteAt)
+}
+
+/** Whether a message of an ask was posted before a text was written. */
+function isPostedBefore(wroteAt: number, { requestID }: Ask, ledger: Ledger): boolean {
   return ledger.entries.some(
     (entry) =>
       requestIDOf(entry.card) === requestID &&

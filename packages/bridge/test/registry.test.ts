@@ -84,6 +84,24 @@ test('an execution that is over is listed for an hour by the store’s clock, wi
   }
 })
 
+test('the ages of ends are told by the store’s clock, and not those of runs that go on, steered, or ended long ago', async () => {
+  const { clock, state, registry, execution } = setUp()
+  const write = async (change: Partial<Execution>): Promise<void> =>
+    void (await state.commit([registry.writeExecution({ ...execution, finishedAt: clock.now() + dayMs, ...change })]))
+  await write({ id: 'old', phase: 'undelivered' })
+  await clock.advance(3_600_000)
+  await write({ id: 'done' })
+  await clock.advance(1000)
+  await write({ id: 'late', phase: 'undelivered' })
+  await clock.advance(1000)
+  await write({ id: 'ended', phase: 'delivering' })
+  await write({ id: 'running', phase: 'posting', finishedAt: undefined })
+  await write({ id: 'followed', phase: 'delivering', finishedAt: undefined })
+  await write({ id: 'steered', isSteer: true })
+  await clock.advance(500)
+  expect((await registry.endAgesMs(place)).toSorted()).toEqual([1500, 2500, 500])
+})
+
 test('a log that expired during a long delivery is stored again from the reply', async () => {
   const { clock, state, registry, execution } = setUp()
   await state.commit([registry.writeLog({ ...execution, phase: 'delivering' }, log)])

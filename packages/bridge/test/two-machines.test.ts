@@ -314,17 +314,10 @@ test.each([
     ['running'],
     texts.canceled,
   ],
-  ['late stops what was about to begin', 5000, undefined, [next], now - 60_000, ['next'], texts.canceled],
+  ['late stops what was about to begin', 5000, undefined, [next], 60_000, ['next'], texts.canceled],
+  ['late stops what was about to begin right after a run', 5000, undefined, [next], 5001, ['next'], texts.canceled],
   ['late stops nothing of another prompt', 5000, undefined, [later], undefined, [], texts.lateStop('/stop')],
-  [
-    'late stops nothing if what it was meant for has ended',
-    5000,
-    undefined,
-    [next],
-    now - 4000,
-    [],
-    texts.lateStop('/stop'),
-  ],
+  ['late stops nothing if what it was meant for has ended', 5000, undefined, [next], 4999, [], texts.lateStop('/stop')],
   [
     'late stops no run that was started elsewhere since',
     5000,
@@ -336,7 +329,7 @@ test.each([
   ],
 ])(
   'a /stop that is handled %s, whatever the clocks of the machines said',
-  async (_, agoMs, tries, all, endedAt, expected, told) => {
+  async (_, agoMs, tries, all, endedAgoMs, expected, told) => {
     const stopped: string[] = []
     const place = { channel: 'tg', chat: { id: '1' } }
     const actor = { id: '1', name: 'Ann' }
@@ -347,12 +340,22 @@ test.each([
         return { id, startedAt: Date.UTC(2099, 0, 1), prompt, ...more } as unknown as Execution
       },
     }))
+    const clock = createHandClock(now)
+    const state = stateOf(createMemoryStore({ clock }))
+    const registry = createRegistry({ state, mirrors: createMirrors([]), shard: '00' })
+    if (endedAgoMs !== undefined) {
+      // The clock of the machine where it ended is a minute ahead.
+      const times = { startedAt: now, finishedAt: now + minute }
+      const prompt = { ...promptFrom('5'), ...place }
+      const ended = { id: 'ended', prompt, server: 'home', phase: 'done', status: 'complete', ...times } as const
+      await state.commit([registry.writeExecution(ended)])
+      await clock.advance(endedAgoMs)
+    }
     const services = {
       runner: { whenRestored: async () => {} },
       runs: { active: () => active },
       people: { personOf: () => undefined, isSamePerson: () => true },
-      registry: { listRecent: async () => [{ finishedAt: endedAt }] },
-      clock: createHandClock(now),
+      ...{ registry, clock },
       state: { list: async (key: string) => [{ key, value: '0', expiresInMs: 2 * day - agoMs }] },
     } as unknown as Parameters<typeof stopRuns>[0]
     const request = { place, person: { may: new Set() }, actor, messageRef: { id: '7' }, tries }
@@ -361,31 +364,91 @@ test.each([
   },
 )
 
-test('a /stop of an admin that is handled late does not abort what the session does by then', async () => {
+/** A chat of Ann where nothing runs, and a /stop of an admin in it. Its services can be changed. */
+function idleChat(changed: object = {}) {
+  const aborted: string[] = []
   const place = { channel: 'tg', chat: { id: '1' } }
-  let agoMs = 5000
-  let aborts = 0
-  const abort = async (): Promise<void> => {
-    aborts += 1
-  }
-  const client = { reply: async () => ({ phase: 'working' }), abort }
+  const clock = createHandClock(now)
+  const received = { agoMs: 1000 }
+  const client = { reply: async () => ({ phase: 'working' }), abort: async (id: string) => void aborted.push(id) }
   const services = {
-    runner: { whenRestored: async () => {}, changeQueue: async () => {}, queuedPrompts: async () => [] },
-    ...{ runs: { active: () => [], followed: () => [] }, registry: { listRecent: async () => [] }, people: {} },
-    ...{
-      routes: { routeOf: async () => ({ server: 'home', sessionID: 'ses_1' }) },
-      servers: new Map([['home', client]]),
-    },
-    clock: createHandClock(now),
-    state: { list: async (key: string) => [{ key, value: '0', expiresInMs: 2 * day - agoMs }] },
-  } as unknown as Parameters<typeof stopRuns>[0]
-  const request = {
-    place,
-    person: { may: new Set(['admin']) },
-    actor: { id: '1', name: 'Ann' },
-    messageRef: { id: '7' },
+    runner: { whenRestored: async () => {}, changeQueue: async (_: unknown, task: () => unknown) => await task() },
+    ...{ runs: { active: () => [], followed: () => [] }, registry: { endAgesMs: async () => [] }, people: {}, clock },
+    routes: { routeOf: async () => ({ server: 'home', sessionID: 'ses_1' }) },
+    servers: new Map([['home', client]]),
+    state: { list: async (key: string) => [{ key, value: '0', expiresInMs: 2 * day - received.agoMs }] },
+    ...changed,
   }
-  expect([await stopRuns(services, request as never), aborts]).toEqual([{ text: texts.lateStop('/stop') }, 0])
-  agoMs = 1000
-  expect([await stopRuns(services, request as never), aborts]).toEqual([{ text: texts.canceled }, 1])
+  Object.assign(services.runner, { queuedPrompts: async () => [], ...services.runner })
+  const actor = { id: '1', name: 'Ann' }
+  const request = { place, person: { may: new Set(['admin']) }, actor, messageRef: { id: '7' } }
+  const stop = async (): Promise<unknown> => await stopRuns(services as never, request as never)
+  return { clock, received, client, aborted, stop }
+}
+
+test('a /stop of an admin that was in time aborts the session, however slowly the server answers', async () => {
+  const { clock, client, aborted, stop } = idleChat()
+  client.reply = async () => {
+    await clock.advance(10_000)
+    return { phase: 'working' }
+  }
+  expect([await stop(), aborted]).toEqual([{ text: texts.canceled }, ['ses_1']])
+})
+
+test('a /stop waits 2 s for a prompt that is held, and removes it', async () => {
+  const removed: unknown[] = []
+  const { clock, aborted, stop } = idleChat({
+    runner: {
+      ...{ whenRestored: async () => {}, changeQueue: async () => await new Promise(() => {}) },
+      queuedPrompts: async () => [{ ...promptFrom('6'), channel: 'tg' }],
+      ...{ queueNameOf: () => 'prompts', queueIDOf: ({ id }: QueuedPrompt) => id, cancelTranscription: () => {} },
+    },
+    people: { isSamePerson: () => true },
+    state: {
+      list: async (key: string) => [{ key, value: '0', expiresInMs: 2 * day }],
+      commit: async (...given: unknown[]) => removed.push(given),
+    },
+  })
+  let told: unknown
+  void stop().then((reply) => {
+    told = reply
+  })
+  await expect.poll(() => clock.pending).toBe(1)
+  await clock.advance(1999)
+  expect(removed).toEqual([])
+  await clock.advance(1)
+  await expect.poll(() => told).toEqual({ text: texts.canceled })
+  expect([removed, aborted]).toEqual([[[[{ type: 'dequeue', queue: 'prompts', id: '6' }], {}]], []])
+})
+
+test('a late /stop that waits stops no run that began after it was received', async () => {
+  const canceled: string[] = []
+  const began = runOf('began', 5500, 'after')
+  let isBegun = false
+  const run = {
+    ...{ ageMs: () => began.ageMs, sinks: [], cancel: async () => void canceled.push(began.id) },
+    execution: () => ({ id: began.id, prompt: { ...promptFrom('8'), channel: 'tg' } }),
+  }
+  const { clock, received, stop } = idleChat({
+    runner: {
+      whenRestored: async () => {},
+      changeQueue: async (_: unknown, task: () => unknown) => {
+        await clock.advance(1000)
+        isBegun = true
+        await task()
+      },
+    },
+    runs: { active: () => (isBegun ? [run] : []), followed: () => [] },
+    people: { personOf: () => undefined, isSamePerson: () => true },
+  })
+  received.agoMs = 5000
+  expect([await stop(), canceled]).toEqual([{ text: texts.lateStop('/stop') }, []])
+})
+
+test('a /stop of an admin that is handled late does not abort what the session does by then', async () => {
+  const { received, aborted, stop } = idleChat()
+  received.agoMs = 5000
+  expect([await stop(), aborted]).toEqual([{ text: texts.lateStop('/stop') }, []])
+  received.agoMs = 1000
+  expect([await stop(), aborted]).toEqual([{ text: texts.canceled }, ['ses_1']])
 })

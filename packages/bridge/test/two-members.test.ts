@@ -619,6 +619,30 @@ test.each([
   expect([allowed, agent.heard]).toEqual([expected, ['touch']])
 })
 
+test.each([
+  ['is refused if the run that went on when it was sent has ended since', 'hold', texts.lateAnswer, ['hold']],
+  ['runs as a prompt if nothing ran when it was sent', 'hello', 'You said: yes.', ['hello', 'yes']],
+])('a "yes" that its owner handles after more than 15 s %s', async (_, prompt, expected, heard) => {
+  const [first, second] = await startTwo()
+  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
+  telegram.say(chat, prompt)
+  await passes('it is shown', () => said(chat).length > 0)
+  const shownAt = clock.now()
+  await passes('its end is stored if it has ended', () => clock.now() - shownAt >= 3000)
+  const answer = '"text\\":\\"yes\\"'
+  const { promise: isOver, resolve: end } = withResolvers<void>()
+  first.slows = (call, what) => (call === 'commit' && what.includes(answer) ? isOver : undefined)
+  receiver = second
+  telegram.say(chat, 'yes')
+  await passes('it is stored', () => written.some((writes) => writes.includes(answer)))
+  held.get('hold')?.end()
+  const sentAt = clock.now()
+  await passes('its time is over', () => clock.now() - sentAt >= 16_000)
+  end()
+  await passes('it is handled', () => said(chat).includes(expected))
+  expect(agent.heard).toEqual(heard)
+})
+
 test('an older text that a frozen bridge still sent is replaced, also if the chat has moved on since', async () => {
   const first = await startMember()
   const chat = chats[0] ?? expect.fail('There are no chats.')

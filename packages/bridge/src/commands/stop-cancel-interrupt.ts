@@ -7,10 +7,11 @@ import { type ChatPlace, placeKey } from '../place.ts'
 import { type ActiveRun, cancelFor, mayActOn } from '../runs/active-runs.ts'
 import { callWhileDue } from '../servers/lease-context.ts'
 import { pressMs } from '../state/forwarded-press.ts'
-import { clockToleranceMs, type QueuedPrompt, wasSentBefore } from '../state/queued-prompt.ts'
+import { type QueuedPrompt, wasSentBefore } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
+import { waitAtMost } from '../timers.ts'
 import { isAudio } from '../voice/audio.ts'
 import type { Command, CommandReply, CommandServices } from './command.ts'
 import { LatePressError, type RequireDue } from './late-press.ts'
@@ -46,7 +47,7 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messa
   readonly place: ChatPlace
   readonly person: Person
   readonly actor: Actor
-  /** For a press of the platform's Stop button. Default: that of a command, which only stops what it was meant for once it is late. */
+  /** For a press of the platform's Stop button. A command only stops what it was meant for once it is late. */
   readonly requireDue?: RequireDue | undefined
 }
 
@@ -58,7 +59,7 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messa
 async function dropFirst(
   { state, runner, people }: CommandServices,
   { place, person, actor }: StopRequest,
-  { requireDue, aim }: { readonly requireDue: RequireDue; readonly aim: StopAim | undefined },
+  { requireDue, aim }: { readonly requireDue: RequireDue | undefined; readonly aim: StopAim | undefined },
 ): Promise<CommandReply | undefined> {
   const [prompt] = await runner.queuedPrompts(place)
   if (!prompt) return undefined
@@ -88,42 +89,54 @@ async function isLeft(
 
 /** What a command is to stop that may be handled long after it was received. */
 interface StopAim {
-  /** Whether it was tried before a restart, or is handled more than `pressMs` after it was received. Then it is bound to its aim. */
+  /**
+   * Whether it was tried before a restart, is handled more than `pressMs` after it was received, or waited for that long. Then it is
+   * bound to its aim.
+   */
   readonly isBound: boolean
   /** Whether it was meant for a run: one that ran when it was received, or whose prompt it was meant for. */
   readonly isMeantFor: (run: ActiveRun) => boolean
   /** Whether it was sent after a prompt of the same chat, and no run there has ended since it was received. */
   readonly isMeantForPrompt: (prompt: QueuedPrompt) => boolean
-  /** Returns how much of its time is left, in ms. Throws a `LatePressError` once it is over. */
-  readonly requireDue: RequireDue
 }
 
-/** Returns the aim of a command, by the message with which it was sent. */
+/** Returns the aim of a command, by the message with which it was sent. `hasWaited`: as in `StopAim.isBound`. */
 async function aimOf(
   { state, registry, clock }: CommandServices,
   { place, tries }: StopRequest,
   messageRef: MessageRef,
+  hasWaited = false,
 ): Promise<StopAim> {
   const agoMs = await receivedAgoMs(state, place, messageRef)
   const sinceMs = stopwatch(clock)
-  const isBound = isTried({ tries }) || agoMs > pressMs
+  const isBound = hasWaited || isTried({ tries }) || agoMs > pressMs
   // What it was meant for may have ended since it was received. Then it must not stop what began after that.
-  const endedAfter = clock.now() - agoMs - clockToleranceMs
-  const recent = isBound ? await registry.listRecent(place) : []
-  const hasEndedSince = recent.some(({ finishedAt }) => finishedAt !== undefined && finishedAt >= endedAfter)
+  const endAgesMs = isBound ? await registry.endAgesMs(place) : []
+  const receivedMs = agoMs + sinceMs()
+  const hasEndedSince = endAgesMs.some((ageMs) => ageMs < receivedMs)
   const isMeantForPrompt = (prompt: QueuedPrompt): boolean =>
     !hasEndedSince && placeKey(prompt) === placeKey(place) && wasSentBefore(prompt, { messageRef })
   const isMeantFor = (run: ActiveRun): boolean => {
     const { isCanceled, prompt, followed, startedBy } = run.execution()
-    if (isCanceled || run.ageMs() >= agoMs) return true
+    if (isCanceled || run.ageMs() >= agoMs + sinceMs()) return true
     return followed === undefined && startedBy === undefined && isMeantForPrompt(prompt)
   }
-  const requireDue = (): number => {
-    const leftMs = pressMs - agoMs - sinceMs()
-    if (leftMs < 0) throw new LatePressError()
-    return leftMs
-  }
-  return { isBound, isMeantFor, isMeantForPrompt, requireDue }
+  return { isBound, isMeantFor, isMeantForPrompt }
+}
+
+/** Refuses what a late command was not meant for. */
+function refuseLate(): never {
+  throw new LatePressError()
+}
+
+/** Waits until a prompt that is about to begin is active, at most for `pressMs`. Resolves with whether it still isn't: it is held. */
+async function isNextHeld({ runner, clock }: CommandServices, place: ChatPlace): Promise<boolean> {
+  let isHeld = true
+  const changed = runner.changeQueue(place, async () => {
+    isHeld = false
+  })
+  await waitAtMost(changed, pressMs, clock)
+  return isHeld
 }
 
 /**
@@ -133,17 +146,18 @@ async function aimOf(
  * a run may have been started elsewhere, and for the author of a run that was put aside.
  *
  * A command that was tried before a restart, or that is handled more than `pressMs` after it was received, only stops runs that it was
- * meant for, see `StopAim`. If a run can't be stopped, the error goes to `onError` and into the reply. Rejects with a `LatePressError`
- * if a press is too late.
+ * meant for, see `StopAim`. So does one that waited for a prompt that is held. If a run can't be stopped, the error goes to `onError`
+ * and into the reply. Rejects with a `LatePressError` if a press is too late.
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
   const { place, person, actor, messageRef, command = '/stop' } = request
   const { runner, runs, routes, people, servers, onError } = services
   await runner.whenRestored(place)
-  const aim = messageRef && (await aimOf(services, request, messageRef))
-  const requireDue = request.requireDue ?? aim?.requireDue ?? (() => Number.POSITIVE_INFINITY)
-  // A prompt that is about to begin is active then.
-  if (runs.active(place).length === 0) await runner.changeQueue(place, async () => {})
+  const received = messageRef && (await aimOf(services, request, messageRef))
+  const isHeld = runs.active(place).length === 0 && (await isNextHeld(services, place))
+  const aim = isHeld && messageRef ? await aimOf(services, request, messageRef, true) : received
+  // A command that was in time has no limit. Otherwise a server that answers slowly would make each one late, however often it is sent.
+  const requireDue = request.requireDue ?? (received?.isBound ? refuseLate : undefined)
   const active = runs.active(place)
   // A run that was started elsewhere is not active if the chat shows only its asks.
   const asking = active.length > 0 ? [] : runs.followed(place).filter((run) => run.execution().followed === 'asks')
@@ -177,7 +191,7 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
     // The next prompt of the chat may have begun meanwhile. It is not the run that is to be stopped.
     if (runs.active(place).length > 0) return { text: texts.nothingRuns }
     const { sessionID } = route
-    await callWhileDue(requireDue, async () => await client.abort(sessionID))
+    await callWhileDue(requireDue ?? (() => {}), async () => await client.abort(sessionID))
     return { text: texts.canceled }
   } catch (error) {
     if (error instanceof LatePressError && request.requireDue) throw error

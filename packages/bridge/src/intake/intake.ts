@@ -274,8 +274,8 @@ export function createIntake(options: {
   }
 
   /**
-   * Sends a text as the answer to an ask, if it is one. `late`: it would be one, or says only "yes", "no" or a number, and was received
-   * more than `answerMs` ago.
+   * Sends a text as the answer to an ask, if it is one. `late`: it would be one and was received more than `answerMs` ago. So is a
+   * late text that says only "yes", "no" or a number, if a run of its chat went on when it was received: its ask may be closed by now.
    */
   async function answerByText(
     entry: QueuedPrompt,
@@ -294,7 +294,11 @@ export function createIntake(options: {
     }
     try {
       if (await answerAsk(entry.channel, text, { beforeAnswer, requireDue })) return 'yes'
-      return isBare && agoMs > answerMs ? 'late' : 'no'
+      if (!isBare || agoMs <= answerMs) return 'no'
+      const endAgesMs = await services.registry.endAgesMs(entry)
+      const receivedMs = agoMs + sinceMs()
+      const hasEndedSince = endAgesMs.some((ageMs) => ageMs < receivedMs)
+      return hasEndedSince || runs.followed(entry).some((run) => run.ageMs() >= receivedMs) ? 'late' : 'no'
     } catch (error) {
       if (error instanceof LatePressError) return 'late'
       throw error

@@ -73,7 +73,7 @@ export function isOfAlbum(queued: QueuedPrompt, { albumID, messageRef }: QueuedP
 }
 
 /** How much the times of platforms, which are whole seconds, and of other machines may differ from this computer's, in ms. */
-export const clockToleranceMs = 2000
+const clockToleranceMs = 2000
 
 /**
  * Whether a prompt was surely sent more than `ageMs` before `now`, and so before a run that it must not steer: by the

@@ -38,6 +38,11 @@ export interface Registry {
    * those that steered another one.
    */
   listRecent(place: ChatPlace): Promise<readonly Execution[]>
+  /**
+   * Returns how long ago the runs of a place ended that ended within an hour, by the store's clock, in ms: a delivered one when its
+   * delivery was stored. Leaves out those that steered another one.
+   */
+  endAgesMs(place: ChatPlace): Promise<readonly number[]>
   /** Finds one of `listRecent` by its id or the start of it. Undefined for an empty id, or if none or several match. */
   findRecent(place: ChatPlace, id: string): Promise<Execution | undefined>
   /** Registers the reply of a running execution, for its log. Returns a function that undoes it. */
@@ -93,6 +98,7 @@ export function createRegistry(options: {
     isSessionElsewhere,
     all: async () => await executionsWithin(),
     listRecent,
+    endAgesMs,
     findRecent,
     followReply,
     logOf,
@@ -193,6 +199,18 @@ export function createRegistry(options: {
   async function listRecent(place: ChatPlace): Promise<readonly Execution[]> {
     const here = await executionsWithin(`${mirrors.keyOf(place)}/`)
     return here.filter((one) => !one.isSteer).toReversed()
+  }
+
+  /** Reads the ages of ends by what is left of the times for which the store keeps them. */
+  async function endAgesMs(place: ChatPlace): Promise<readonly number[]> {
+    const stored = await state.list(`${executionPrefix}${mirrors.keyOf(place)}/`)
+    return stored.flatMap(({ value, expiresInMs }) => {
+      const execution = toExecution(value)
+      const keptMs = expiryOf(execution)
+      if (execution.isSteer || keptMs === undefined || expiresInMs === undefined) return []
+      const ageMs = Math.max(0, keptMs - expiresInMs)
+      return ageMs <= listedMs ? [ageMs] : []
+    })
   }
 
   /**

@@ -57,8 +57,8 @@ export function createAnswerAsk(
   }
 
   /**
-   * Returns a sink that finds no asks for a late answer: an ask would take each answer that it is given. A late text that is no
-   * answer is not refused, nor is one that was written before the ask was shown.
+   * Returns a sink that finds no asks for a late answer: an ask would take each answer that it is given. Any other late text
+   * is passed on, and one that was written before the ask was shown, too.
    */
   function dueSink(
     sink: Pick<Sink, 'findAsks'>,

@@ -309,19 +309,6 @@ test('a member without calls counts those of one that knew of it and died', () =
   for (const member of ['b', 'c']) expect(state.beat(member)).toBe(24)
 })
 
-test('a member gets what idle ones do not need of the calls that dead ones left', () => {
-  const state = createState({ total: 48, windowMs: 60_500 })
-  for (const member of ['a', 'b', 'a', 'b']) state.beat(member)
-  for (let second = 0; second < 4; second++) {
-    state.pass(1000)
-    expect(state.beat('b', 0, 24)).toBe(24)
-  }
-  expect(state.beat('a again', 5)).toBe(0)
-  expect(state.beat('b', 0, 24)).toBe(10)
-  expect(state.beat('b', 0, 10)).toBe(10)
-  expect(state.beat('a again', 5)).toBe(14)
-})
-
 test('other calls than those of growing texts are met first, whatever texts want', () => {
   const state = createState({ total: 49, windowMs: 60_500, mostGrowing: 40 })
   const share = (member: string, demand: number, growing: number) => {

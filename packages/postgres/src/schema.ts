@@ -285,7 +285,6 @@ DECLARE
   began timestamptz;
   kept bigint;
   others bigint;
-  divided bigint;
   rival record;
   for_needs numeric;
   for_texts numeric;
@@ -303,13 +302,9 @@ BEGIN
   END IF;
 
   SELECT coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
-    -- Members can't hand on to each other what is reserved for those that are gone.
-    total - coalesce(
-      sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member <> of_member AND NOT ${schema}.is_used(s, now)), 0
-    ),
     -- A member that expired may report calls that others were given since then.
     least(used, coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
-    INTO others, divided, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
+    INTO others, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
   SELECT s.demand, s.since INTO demanded, used_since FROM ${schema}.shares AS s
     WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_used(s, now);
 
@@ -319,21 +314,21 @@ BEGIN
     SELECT s.member, s.demand, greatest(0, s.demand - s.growing - 1) AS needs FROM ${schema}.shares AS s
       WHERE s.budget = of_budget AND s.member <> of_member AND ${schema}.is_used(s, now)
     UNION ALL SELECT of_member, of_demand, greatest(0, of_demand - of_growing - 1)
-  ), demands AS (
+  ), divided AS (
     SELECT r.member, r.needs, greatest(0, r.demand - 1 - r.needs) AS texts FROM rivals AS r
   ), summed AS (
     SELECT d.member, d.needs, d.texts, sum(d.needs) OVER (ORDER BY d.member COLLATE "C") AS needs_up_to,
       sum(d.texts) OVER (ORDER BY d.member COLLATE "C") AS texts_up_to,
       sum(d.needs) OVER () AS all_needs, sum(d.texts) OVER () AS all_texts,
       row_number() OVER (ORDER BY d.member COLLATE "C") AS place, count(*) OVER () AS count
-    FROM demands AS d
+    FROM divided AS d
   )
   SELECT * INTO rival FROM summed AS m WHERE m.member = of_member;
-  IF divided < rival.count THEN target := CASE WHEN rival.place <= divided THEN 1 ELSE 0 END;
+  IF total < rival.count THEN target := CASE WHEN rival.place <= total THEN 1 ELSE 0 END;
   ELSE
-    for_needs := least(divided - rival.count, rival.all_needs);
-    for_texts := least(divided - rival.count - for_needs, most_growing, rival.all_texts);
-    rest := divided - rival.count - for_needs - for_texts;
+    for_needs := least(total - rival.count, rival.all_needs);
+    for_texts := least(total - rival.count - for_needs, most_growing, rival.all_texts);
+    rest := total - rival.count - for_needs - for_texts;
     target := 1
       + coalesce(
         div(for_needs * rival.needs_up_to, nullif(rival.all_needs, 0))

@@ -245,15 +245,15 @@ function shareAfter(
   const growing = Math.min(demand, wholeCalls(request.growing ?? request.demand))
   const users = others.filter((one) => isUsed(one, now))
   const rivals = [...users, { member, demand, growing }].toSorted((one, other) => (one.member < other.member ? -1 : 1))
-  const reservedFor = (rows: readonly StoredShare[]): number => sumOf(rows.map((one) => reservationOf(one, now)))
   const whole = wholeTotal(total)
   const mostGrowing = request.mostGrowing === undefined ? whole : wholeTotal(request.mostGrowing)
   const target = fairPart(
-    { total: whole - reservedFor(others.filter((one) => !isUsed(one, now))), mostGrowing },
+    { total: whole, mostGrowing },
     rivals,
     rivals.findIndex((one) => one.member === member),
   )
-  const share = Math.max(0, Math.min(target, whole - reservedFor(others)))
+  const most = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
+  const share = Math.max(0, Math.min(target, most))
   // A member that expired may report calls that others were given since then.
   const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
   const reserved = Math.max(share, kept)

@@ -234,17 +234,6 @@ export const memberClauses = [
       requireEqual(await share(other, 'next', 60, 0), 4, 'The share of a lone member after another one left')
       await stage.pass(2000)
       requireEqual(await share(other, 'next', 60, 4), 24, 'Its share when those calls no longer count')
-      await share(one, 'one', 0, 0)
-      await share(other, 'next', 0, 12)
-      requireEqual(await share(one, 'one', 0, 0), 12, 'The share of an idle member')
-      await other.leave('next')
-      requireEqual(await share(one, 'third', 5, 0), 0, 'The share of a third one before an idle one shrank')
-      requireEqual(
-        await share(one, 'one', 0, 0),
-        4,
-        'The share of the idle one besides what the one that left may have used',
-      )
-      requireEqual(await share(one, 'third', 5, 0), 8, 'The share of the third one then')
     },
   },
   {

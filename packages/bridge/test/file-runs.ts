@@ -5,14 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type AnswerPiece, callTool, launchOpencode, type Script, sayText, startModel } from '@reply/testing'
-import { startDiscord } from '@reply/testing/discord'
 import { seededRandom } from '@reply/testing/internal'
-import { startSlack } from '@reply/testing/slack'
-import { startTelegram } from '@reply/testing/telegram'
-import { startWhatsApp } from '@reply/testing/whatsapp'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { doubtsIn } from './doubts.ts'
-import { discordOn, type Platform, type PlatformName, slackOn, telegramOn, whatsappOn } from './platforms.ts'
+import { type Chat, faults, startTowns } from './towns.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const sender = fileURLToPath(new URL('../../tools/bin/reply-tools.mjs', import.meta.url))
@@ -23,10 +19,6 @@ const pixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 )
-
-/** What happens to a request. `taken 5xx`: it fails, and what was asked for is done. */
-const faults = ['wait', '5xx', 'taken 5xx', 'cut before', 'cut after', 'slow'] as const
-type Fault = (typeof faults)[number]
 
 /** What happens in the middle of the answers of a stage to one of its processes. */
 export const blows = ['none', 'bridge killed', 'bridge stopped', 'server restarted', 'bridge killed twice'] as const
@@ -68,192 +60,12 @@ interface Piece {
   readonly name: string
 }
 
-/** A message as a person sees it. */
-interface Seen {
-  readonly text: string
-  readonly files: readonly Uint8Array[]
-}
-
-/** Which requests of a chat fail, and how. */
-interface Failure {
-  readonly fault: Fault
-  /** Only those with files, or all that people see. */
-  readonly only: 'files' | 'all'
-  /** The first one that fails, from 1. */
-  readonly nth: number
-  /** How many fail. */
-  readonly times: number
-}
-
-/** The failures that all platforms have. Undefined for those with an error of the platform's own. */
-function connectionFault(fault: Fault) {
-  if (fault === 'cut before') return { type: 'refuse' } as const
-  if (fault === 'cut after') return { type: 'accept-then-drop' } as const
-  return fault === 'slow' ? ({ type: 'delay', delayMs: 3000 } as const) : undefined
-}
-
-/** A chat with a person who is alone with the bot. */
-interface Chat {
-  readonly platform: PlatformName
-  /** How the platform calls it. */
-  readonly id: string
-  say(text: string): void
-  /** The bot's messages, oldest first. */
-  seen(): readonly Seen[]
-  /** Lets requests fail from now on. */
-  fail(failure: Failure): void
-}
-
-/** A fake platform with its chats. */
-interface Town {
-  readonly platform: Platform
-  readonly chats: readonly Chat[]
-  /** The people of its chats. */
-  readonly people: readonly string[]
-  /** Grows with each request that changes what people see. */
-  requests(): number
-  /** How many requests failed so far. */
-  failed(): number
-}
-
 interface Run {
   readonly name: string
   readonly chat: Chat
   readonly script: Script
   /** The files in the project that the agent sends. */
   readonly files: Readonly<Record<string, string>>
-}
-
-const indexesOf = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
-
-async function telegramTown(count: number): Promise<Town> {
-  const ids = indexesOf(count).map((index) => 1000 + index)
-  const chats = ids.map((id) => ({ id, type: 'private', title: 'Ann' }) as const)
-  const fake = await startTelegram({ token: '42:secret', chats })
-  return {
-    platform: telegramOn(fake),
-    people: ids.map(String),
-    requests: () => fake.calls.filter(({ method }) => /^(send(?!Chat)|edit|delete)/.test(method)).length,
-    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
-    chats: ids.map((id) => ({
-      platform: 'telegram',
-      id: String(id),
-      say: (text) => void fake.say(id, text),
-      seen: () =>
-        fake
-          .screen(id)
-          .filter(({ from, isDraft }) => from === 'bot' && !isDraft)
-          .map(({ text, photo, document }) => ({ text, files: [photo, document].flatMap((one) => one?.bytes ?? []) })),
-      fail: ({ fault, only, nth, times }) => {
-        const method = only === 'files' ? /^send(?:Photo|Document|MediaGroup)$/ : /^(?:send(?!Chat)|edit|delete)/
-        const own =
-          fault === 'wait'
-            ? ({ type: 'rate-limited', retryAfterS: 2 } as const)
-            : ({ type: 'status', code: 502, isTaken: fault === 'taken 5xx' } as const)
-        fake.inject({ chatId: id, method, nth, times, ...(connectionFault(fault) ?? own) })
-      },
-    })),
-  }
-}
-
-async function slackTown(count: number): Promise<Town> {
-  const fake = await startSlack()
-  return {
-    platform: slackOn(fake),
-    people: ['U1'],
-    requests: () => fake.calls.filter(({ method }) => /^(chat\.|files\.)/.test(method)).length,
-    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
-    chats: indexesOf(count).map((index) => {
-      const id = `D${index + 1}`
-      return {
-        platform: 'slack',
-        id,
-        say: (text) => void fake.say(id, text),
-        seen: () =>
-          fake
-            .screen(id)
-            .filter(({ from }) => from === 'bot')
-            .map(({ text, files }) => ({ text, files: files.map(({ bytes }) => bytes) })),
-        fail: ({ fault, only, nth, times }) => {
-          const to = only === 'files' ? { method: 'files.completeUploadExternal' } : { method: /^(?:chat|files)\./ }
-          const own =
-            fault === 'wait'
-              ? ({ type: 'rate-limited', retryAfterS: 2 } as const)
-              : ({ type: 'status', code: 502, isTaken: fault === 'taken 5xx' } as const)
-          // The other calls for files don't name a channel.
-          fake.inject({
-            ...(only === 'files' && { channel: id }),
-            ...to,
-            nth,
-            times,
-            ...(connectionFault(fault) ?? own),
-          })
-        },
-      }
-    }),
-  }
-}
-
-async function discordTown(count: number): Promise<Town> {
-  const fake = await startDiscord({ token: 'MTA.very-secret-token' })
-  return {
-    platform: discordOn(fake),
-    people: ['800000000000000001'],
-    requests: () => fake.calls.filter(({ name }) => /^(post|edit|remove)$/.test(name)).length,
-    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
-    chats: indexesOf(count).map((index) => {
-      const id = `10000000000000000${index + 1}`
-      return {
-        platform: 'discord',
-        id,
-        say: (text) => void fake.say(id, text, { mention: true }),
-        seen: () =>
-          fake
-            .screen(id)
-            .filter(({ from }) => from === 'bot')
-            .map(({ text, files }) => ({ text, files: files.map(({ bytes }) => bytes) })),
-        fail: ({ fault, only, nth, times }) => {
-          const own =
-            fault === 'wait'
-              ? ({ type: 'rate-limited', retryAfterS: 2 } as const)
-              : ({ type: 'status', status: 502, isTaken: fault === 'taken 5xx' } as const)
-          // A file is a post like a text.
-          const to = { channelId: id, ...(only === 'files' && { call: 'post' as const }) }
-          fake.inject({ ...to, nth, times, ...(connectionFault(fault) ?? own) })
-        },
-      }
-    }),
-  }
-}
-
-async function whatsappTown(count: number): Promise<Town> {
-  const fake = await startWhatsApp({ token: 'EAA-very-secret' })
-  const ids = indexesOf(count).map((index) => `1555000000${index + 1}`)
-  return {
-    platform: whatsappOn(fake),
-    people: ids,
-    requests: () => fake.calls.filter(({ kind }) => !/^(typing|number)$/.test(kind)).length,
-    failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
-    chats: ids.map((id, index) => ({
-      platform: 'whatsapp',
-      id,
-      say: (text) => void fake.say(id, text),
-      seen: () =>
-        fake
-          .screen(id)
-          .filter(({ from }) => from === 'business')
-          .map(({ text, document }) => ({ text, files: document ? [document.bytes] : [] })),
-      fail: ({ fault, only, nth, times }) => {
-        const own =
-          fault === 'wait'
-            ? ({ type: 'rate-limited' } as const)
-            : ({ type: 'refused', status: 500, code: 2, isTaken: fault === 'taken 5xx' } as const)
-        // An upload names no person.
-        const to = only === 'files' ? { kind: index % 2 === 0 ? ('image' as const) : ('media' as const) } : { to: id }
-        fake.inject({ ...to, nth, times, ...(connectionFault(fault) ?? own) })
-      },
-    })),
-  }
 }
 
 /** Plans a run: texts, and files between them that the agent sends, draws or links to. */
@@ -315,7 +127,7 @@ interface Stored {
  */
 export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRuns> {
   const random = seededRandom(seed)
-  const towns = await Promise.all([telegramTown, slackTown, discordTown, whatsappTown].map((start) => start(chats)))
+  const towns = await startTowns(chats)
   const runs = towns.flatMap((town) => town.chats).map((chat, index) => planRun(`r${seed}n${index}`, chat, random))
   const model = await startModel({
     scripts: Object.fromEntries(runs.map(({ name, script }) => [name, script])),

@@ -19,11 +19,11 @@ async function startSession({
   const clock = createHandClock()
   const advance = async (durationMs: number): Promise<void> => await clock.advance(durationMs, rest)
   const server = createSharedServer(clock, { mayPrompt: () => true, delayMs: () => 1, ...wire }, stepsTake, rules)
-  const { opencode, errors } = server.connect()
+  const { opencode, errors, cut } = server.connect()
   const one = opencode.prompt({ text: 'prompt 1.' })
   await advance(2000)
   const { sessionID } = await one.result
-  return { clock, advance, server, opencode, errors, sessionID }
+  return { clock, advance, server, opencode, errors, cut, sessionID }
 }
 
 /** Waits until nothing moves any more. */
@@ -242,5 +242,25 @@ test('a prompt of another client that can’t be read is not taken for the own o
   isDown = false
   await advance(60_000)
   expect([textOf(await two.result), server.prompts.at(-1)]).toEqual(['Answer to prompt 2.', 'prompt 2.'])
+  await opencode.close()
+})
+
+test('a prompt that the server has is found after an outage of two minutes', async () => {
+  let isDown = false
+  const breaks = (): boolean => isDown
+  const delayMs = (what: string, _: unknown, path: string): number =>
+    what === 'request' && path.endsWith('/prompt_async') ? 500 : 1
+  const { advance, server, opencode, cut, sessionID } = await startSession({ wire: { breaks, delayMs } })
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(100)
+  server.promptElsewhere(sessionID, 'desk.')
+  await advance(300)
+  isDown = true
+  cut()
+  await advance(120_000)
+  expect(two.reply?.phase).toBe('waiting')
+  isDown = false
+  await advance(60_000)
+  expect(textOf(await two.result)).toBe('Answer to prompt 2.')
   await opencode.close()
 })

@@ -166,6 +166,20 @@ test("the signal of a prompt that another client's prompt overtook leaves that r
   await opencode.close()
 })
 
+test("a stop of a prompt that another client's prompt overtook leaves that run alone", async () => {
+  const { opencode, server, rest, advance, stream, aborts } = await atRest()
+  server.publish(begun - server.published)
+  await rest()
+  void stream.abort()
+  await advance(3000)
+  expect([stream.reply?.phase, aborts()]).toEqual(['waiting', 0])
+  server.publish(types.length)
+  // The server never shows this prompt.
+  await advance(40_000)
+  expect([(await stream.result).outcome, aborts()]).toEqual(['aborted', 0])
+  await opencode.close()
+})
+
 test('a signal aborts a run that shows no prompt 2 s after the post', async () => {
   const { opencode, rest, advance, stop, aborts } = await atRest()
   stop.abort()

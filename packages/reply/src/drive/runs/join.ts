@@ -39,25 +39,34 @@ export interface PromptToJoin {
 
 /**
  * The delay before the first check of a prompt without events, in ms, doubling each time. Half a minute in all, except
- * that a waiting prompt is checked without end.
+ * that a waiting prompt is checked without end, and checks that the server didn't answer don't count.
  */
 const lookMs = 1000
 const maxLooks = 5
+/** How many checks in a row may fail. Four and a half minutes in all, if each fails at once. */
+const maxFailures = 20
+
+/** How long a prompt that must end is looked for while another client's run goes on, in ms. */
+const stopMs = 30_000
 
 /**
  * Posts into a busy session and calls `onFound` with the reply that includes the prompt: the running one, or the next
  * if that ends first. Resolves with undefined once that is found, and with `withdrawn` or `parked` if the prompt waited
- * and doesn't run. Calls `onEnded` instead if the stream missed the prompt's run. Rejects if the post fails, and with `refused` if nothing ran for the prompt in half a minute or
- * `over` aborts before. Recognizes the prompt by its id or its text, because others may prompt the session at the same
- * time.
+ * and doesn't run. Calls `onEnded` instead if the stream missed the prompt's run. Rejects if the post fails, with
+ * `refused` if nothing ran for the prompt in half a minute or `over` aborts before, and with the last error if the
+ * session can't be read. Once the prompt must end, resolves with undefined if nothing runs for it, and with
+ * `not-stopped` if the server doesn't tell in time. Recognizes the prompt by its id or its text, because others may
+ * prompt the session at the same time.
  */
-export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | undefined> {
+export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | 'not-stopped' | undefined> {
   const { server, place, messageID, mustEnd, dropped, over } = options
   const { inbox } = server
   const current = server.engine.replies.newest(place.sessionID)
   /** If the stream loses the prompt's run, a read shows it as missed since then. */
   const since = server.engine.newestAt() ?? 0
-  let outcome: 'found' | LeftPrompt['how'] | undefined
+  let outcome: 'found' | LeftPrompt['how'] | 'not-stopped' | undefined
+  /** How many checks the server has answered. */
+  let answers = 0
   let isPosted = false
   /** Long ago, so that a prompt is looked for only once each time. */
   const postedAt = 0
@@ -75,7 +84,8 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     else mustEnd.addEventListener('abort', withdrawOrAttach, { once: true })
     if (dropped.aborted) void withdraw()
     else dropped.addEventListener('abort', withdraw, { once: true })
-    await refreshUntilEnded()
+    // A check may last longer than the search.
+    await Promise.race([refreshUntilEnded(), whenAborted(done.signal)])
   } finally {
     over.removeEventListener('abort', endSearch)
     mustEnd.removeEventListener('abort', withdrawOrAttach)
@@ -100,19 +110,24 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   /**
    * Reads and applies the session, with growing pauses, until the search ends or half a minute has passed. Ends the
    * search as `withdrawn` if the server lost a prompt that it had taken, and as `parked` if two checks found it so. A
-   * waiting prompt has no limit.
+   * waiting prompt has no limit. Rejects with the error if more than `maxFailures` reads in a row fail.
    */
   async function refreshUntilEnded(): Promise<void> {
     let wasParked = false
+    let failures = 0
     for (let look = 0; look < maxLooks && !hasEnded(); ) {
-      await pause(server.clock, lookMs * 2 ** look, done.signal)
+      await pause(server.clock, lookMs * 2 ** Math.min(look + failures, maxLooks - 1), done.signal)
       if (hasEnded()) return
       const where = messageID === undefined ? undefined : await inbox.whereIs(place, messageID)
-      if (!hasEnded()) await server.sessions.refresh(place, since)
+      const error = hasEnded() ? undefined : await server.sessions.refresh(place, since)
       await recognizer.whenCompared()
-      if (hasEnded() || mustEnd.aborted) return
+      if (hasEnded() || isGivenUp()) return
+      failures = error ? failures + 1 : 0
+      if (failures > maxFailures) throw error
+      if (error) continue
+      answers += 1
       if (where === undefined && (await hasMissedRun())) return
-      if (hasEnded() || mustEnd.aborted) return
+      if (hasEnded() || isGivenUp()) return
       if (where === 'gone' && isPosted) return endWithoutReply('withdrawn')
       // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return endWithoutReply('parked')
@@ -155,13 +170,24 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
 
   /**
    * Withdraws the prompt, because its run must end. If that fails, attaches to the reply that was running, whether it
-   * already includes the prompt or the prompt follows it, and its run is aborted. Does nothing if that has settled or
-   * the search has ended.
+   * already includes the prompt or the prompt follows it, and its run is aborted. If that is known to be another
+   * client's, goes on with the search, for `stopMs` at most. Does nothing if the reply has settled or the search has
+   * ended.
    */
   async function withdrawOrAttach(): Promise<void> {
     await withdraw()
+    if (options.others) return await endSearchInTime()
     const reply = current?.reply()
     if (current && reply && reply.phase !== 'settled' && !hasEnded()) found(current, { reply, joined: true })
+  }
+
+  /** Ends the search after `stopMs`, as `not-stopped` if the server answered no check until then. */
+  async function endSearchInTime(): Promise<void> {
+    const before = answers
+    await pause(server.clock, stopMs, done.signal)
+    if (hasEnded()) return
+    if (answers === before) outcome = 'not-stopped'
+    endSearch()
   }
 
   /** Ends the search and calls `options.onFound`. Does nothing once the search has ended. */
@@ -184,10 +210,23 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     done.abort()
   }
 
+  /** Whether the run must end, and isn't looked for any more. Behind another client's run, the prompt may still begin. */
+  function isGivenUp(): boolean {
+    return mustEnd.aborted && !options.others
+  }
+
   /** Whether the search has ended, or the stream. */
   function hasEnded(): boolean {
     return done.signal.aborted || over.aborted
   }
+}
+
+/** Resolves when the signal aborts, or at once if it has. */
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 /** Whether the server may have taken a post that failed with this error: `unreachable`, but not before it was sent. */

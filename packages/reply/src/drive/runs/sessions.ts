@@ -23,9 +23,9 @@ export interface Sessions {
   guard(target: GuardTarget): Promise<Guarded>
   /**
    * Reads the session and applies the result. Opens the replies of runs that the stream missed since then, in ms since the epoch
-   * by the server's clock. Reports errors instead of rejecting.
+   * by the server's clock. Reports an error and resolves with it, instead of rejecting.
    */
-  refresh(place: SessionRef, since?: number): Promise<void>
+  refresh(place: SessionRef, since?: number): Promise<ReplyError | undefined>
   /**
    * The text of a user message. Undefined if the server doesn't have it, empty if it isn't stored yet. Rejects if it can't be
    * read.
@@ -119,12 +119,15 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return sessionRefOf(known)
   }
 
-  /** Reads the session and applies the read. Reports errors instead of rejecting. */
-  async function refresh(place: SessionRef, since?: number): Promise<void> {
+  /** Reads the session and applies the read. Reports an error and resolves with it, instead of rejecting. */
+  async function refresh(place: SessionRef, since?: number): Promise<ReplyError | undefined> {
     try {
       engine.apply(await reader.readEvents({ ...place, reply: engine.openReply(place.sessionID), gap: false, since }))
+      return undefined
     } catch (error) {
-      onError(toReplyError(error))
+      const reported = toReplyError(error)
+      onError(reported)
+      return reported
     }
   }
 

@@ -206,8 +206,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /**
-   * Attaches the stream to the reply that includes the prompt, which `post` posts. Ends the stream as parked or aborted
-   * if none does. Rejects if the post fails. `others` as in `PromptToJoin`.
+   * Attaches the stream to the reply that includes the prompt, which `post` posts. Ends the stream as parked, aborted or
+   * not stopped if none does. Rejects if the post fails. `others` as in `PromptToJoin`.
    */
   async function findRun(place: PreparedPlace, post: () => Promise<void>, others?: readonly string[]): Promise<void> {
     const { sessionID, directory, newestMessageID: after } = place
@@ -225,6 +225,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     }
     const left = await postAndFind(place, { onFound: attachFound, onEnded, post, others })
     if (left === 'parked' && messageID !== undefined) return endWithStandIn(sessionID, { type: 'parked', messageID })
+    if (left === 'not-stopped') return endWithStandIn(sessionID, { type: 'not-stopped' })
     // It was withdrawn, or aborted before it was ever seen.
     if (!isFound) endAsAborted(sessionID)
   }

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PromptFile } from '@reply/core'
@@ -33,6 +43,19 @@ const shown = ({ telegram }: Pick<HandDriven, 'telegram'>, chat: number): readon
     .screen(chat)
     .filter(({ from }) => from === 'bot')
     .map(({ text, document }) => (document ? `${document.name}: ${Buffer.from(document.bytes)}` : text))
+
+/** Whether this process has opened a file, and has read some of it. */
+function isBeingRead(path: string): boolean {
+  return readdirSync('/proc/self/fd').some((fd) => {
+    try {
+      if (readlinkSync(`/proc/self/fd/${fd}`) !== path) return false
+      return !/^pos:\s*0$/m.test(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))
+    } catch {
+      // It was closed meanwhile.
+      return false
+    }
+  })
+}
 
 const isOver = (stage: HandDriven, chat: number) => (): boolean => shown(stage, chat).includes('Done.')
 
@@ -102,6 +125,29 @@ describe('a file of an answer', () => {
     const all = await sent(url, 'good.txt')
     expect(all).toEqual([expect.stringContaining(sentence), 'good.txt: good', 'Done.'])
     expect(all).not.toContain('secret.txt: outside')
+  })
+
+  // Only Linux tells how far an open file was read.
+  test.runIf(process.platform === 'linux')('that grows while it is read is a sentence, and the others are sent', async () => {
+    const path = join(project, 'growing.txt')
+    writeFileSync(path, '')
+    let isOver = false
+    // In turns, in each of which the reader gets 1 MB. It is read again after the album that it is in was refused.
+    const grow = (): void => {
+      if (isOver) return
+      truncateSync(path, isBeingRead(path) ? 60_000_000 : 40_000_000)
+      setImmediate(grow)
+    }
+    grow()
+    try {
+      expect(await sent('growing.txt', 'good.txt')).toEqual([
+        '📎 The file growing.txt grew beyond 50000000 bytes while it was read.',
+        'good.txt: good',
+        'Done.',
+      ])
+    } finally {
+      isOver = true
+    }
   })
 
   test('that is one of 500: twenty are sent, and a note names others', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@reply/core'
@@ -9,7 +9,9 @@ import { bridgeMetrics } from '../src/events/metrics.ts'
 import { type Chats, type StartChats, startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'
 import { telegramOn } from './platforms.ts'
+import { missingPrograms, silentNote } from './voice-notes.ts'
 
+const missing = missingPrograms('ffmpeg')
 const [ann, group] = [1, -5]
 const people = { ann: { id: 1, name: 'Ann' }, bob: { id: 2, name: 'Bob' } }
 let folder = ''
@@ -67,7 +69,7 @@ afterEach(async () => {
 })
 
 /** A recogniser whose notes are their own text. One that begins with "slow" waits for `release`. Counts its starts. */
-const recogniser = (): object => ({
+const recogniser = () => ({
   command: [
     '/bin/sh',
     '-c',
@@ -92,7 +94,7 @@ const start = async (more: StartChats = {}): Promise<void> => await chats.start(
 
 /** Sends a voice note, as Telegram's clients do. Its bytes are what the recogniser prints. */
 function speak(
-  words: string,
+  words: string | Uint8Array,
   {
     chat = ann,
     from = people.ann,
@@ -100,7 +102,7 @@ function speak(
     ...more
   }: { chat?: number; from?: typeof people.ann; caption?: string; replyTo?: number } = {},
 ): number {
-  const file = { kind: 'voice', bytes: new TextEncoder().encode(words), mime: 'audio/ogg' } as const
+  const file = { kind: 'voice', bytes: Buffer.from(words), mime: 'audio/ogg' } as const
   return telegram.say(chat, caption, { from, file, ...more })
 }
 const said = (chat = ann): readonly string[] =>
@@ -206,6 +208,25 @@ describe('a voice note', () => {
     expect(chats.errors.map(({ message }) => message).join('\n')).toMatch(
       /note of Ann was not transcribed \(failed\): .*3/,
     )
+  })
+
+  describe.skipIf(missing !== undefined)(`of an hour${missing ? ` (${missing})` : ''}`, () => {
+    test.each([
+      ['by its own length', false],
+      ['by what the converter makes of it, if it claims to last a second', true],
+    ])('is refused in a sentence, %s', { timeout: 60_000 }, async (_, isLie) => {
+      const { convert: __, ...withConverter } = recogniser()
+      await start({ transcribe: withConverter })
+      const hour = Buffer.from(silentNote(3600))
+      if (isLie) hour.writeBigInt64LE(48_000n, hour.lastIndexOf('OggS') + 6)
+      speak(hour)
+      await expect.poll(said, { timeout: 30_000 }).toHaveLength(1)
+      telegram.say(ann, 'typed')
+      await says('Did: typed')
+      const sentence = 'Nothing was run: the voice note is too long. Send a shorter one, or type it.'
+      expect(said()).toEqual([sentence, 'Did: typed'])
+      expect([agent.heard, existsSync(join(folder, 'starts')), chats.errors]).toEqual([['typed'], false, []])
+    })
   })
 
   test('that hangs keeps its own chat in order, and no other one waits', async () => {

@@ -109,9 +109,6 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
       )
     return world
   } finally {
-    if (process.env.DBG)
-      for (const c of world.telegram.calls.filter((c) => /send|edit|delete|getFile|file/.test(c.method)))
-        console.log('CALL', c.at, c.root, c.method, c.chatId, c.ok, JSON.stringify(c.payload).slice(0, 300))
     await world.close()
   }
 

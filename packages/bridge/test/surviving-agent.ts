@@ -31,12 +31,14 @@ interface Kept {
 /** An agent that outlives the bridges that it serves, as a server does. It does with each prompt what the test says. */
 export function survivingAgent(act: (job: Job) => void, clock: Clock) {
   const heard: string[] = []
+  /** The names of the files of each prompt. */
+  const heardFiles: (readonly string[])[] = []
   /** The titles of the sessions. */
   const sessions = new Map<string, string>()
   const kept: Kept[] = []
   const connected = new Set<ReturnType<typeof createLocalAgent>>()
   let isLosing = false
-  return { heard, connectTo, wake, loses }
+  return { heard, heardFiles, connectTo, wake, loses }
 
   /** Loses what bridges send from now on, or no longer. */
   function loses(isSo: boolean): void {
@@ -84,11 +86,12 @@ export function survivingAgent(act: (job: Job) => void, clock: Clock) {
           }
         }
       },
-      prompt: async (run, { text = '' }) => {
+      prompt: async (run, { text = '', files = [] }) => {
         await untilAlive()
         // What is lost on the way is not refused either.
         if (isLosing) await new Promise(() => {})
         heard.push(text)
+        heardFiles.push(files.map(({ filename }) => filename ?? ''))
         const one = keep(run, text)
         setImmediate(() => act(jobOf(one)))
       },

@@ -343,18 +343,30 @@ test('two bridges share the shards, and each message is answered once, by the ow
   expect([first.shards(), second.shards()]).toEqual([32, 32])
 })
 
-test('an album whose messages arrive at both bridges is one prompt, in its order', async () => {
-  const [first, second] = await startTwo()
-  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
-  const file = { kind: 'document', name: 'a.txt', mime: 'text/plain', bytes: new TextEncoder().encode('A') } as const
-  receiver = first
-  telegram.say(chat, 'one', { file, albumId: 'album' })
+test.each([
+  ['in a private chat', 'the owner', true],
+  ['in a group', 'the owner', true],
+  ['in a group', 'the other one', false],
+])('an album %s whose messages arrive at both bridges, first at %s, is one prompt, in its order', async (where, _, isFirst) => {
+  const [owner, other] = await startTwo()
+  const isGroup = where === 'in a group'
+  const all = isGroup ? groups.map(({ supergroup }) => supergroup) : chats
+  const chat = all.find(owner.owns) ?? expect.fail('It has none of the chats.')
+  const bytes = new TextEncoder().encode('A')
+  const send = (text: string, name: string): void =>
+    void telegram.say(chat, text, {
+      ...{ from: { id: 1, name: 'Ann' }, albumId: 'album' },
+      file: { kind: 'document', name, mime: 'text/plain', bytes },
+    })
+  receiver = isFirst ? owner : other
+  send(isGroup ? '@fake_bot one' : 'one', 'a.txt')
   await passes('the first message is taken', () => written.some((row) => /one\\"/.test(row)))
-  receiver = second
-  telegram.say(chat, 'two', { file, albumId: 'album' })
+  receiver = isFirst ? other : owner
+  // Only the first message of an album has its caption, and so the mention.
+  for (const name of ['b.txt', 'c.txt']) send('', name)
   await passes('it is answered', () => said(chat).length > 0)
-  expect(said(chat)).toEqual(['You said: one\ntwo.'])
-  expect(agent.heard).toEqual(['one\ntwo'])
+  expect(said(chat)).toEqual(['You said: one.'])
+  expect(agent.heardFiles).toEqual([['a.txt', 'b.txt', 'c.txt']])
 })
 
 test('a bridge that stops hands its shards over, and the other one goes on with its run in the same message', async () => {

@@ -202,6 +202,27 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
 
+  'an album in a group': {
+    play: async ({ telegram, insist, heard }) => {
+      const isHeard = (text: string): boolean => heard.some((one) => one.split('\n').includes(text))
+      const send = (text: string): void =>
+        void telegram.say(-5, text, { from: ann, file: { bytes: new Uint8Array(3) }, albumId: '8' })
+      await insist(
+        -5,
+        'the one that mentions the bot is heard',
+        () => send('@fake_bot look'),
+        () => isHeard('look'),
+      )
+      // Also if another process gets it.
+      await insist(
+        -5,
+        'the one without a mention is heard',
+        () => send('here'),
+        () => isHeard('here'),
+      )
+    },
+  },
+
   'what is refused': {
     life: {
       people: {

@@ -34,10 +34,10 @@ export type InboundPress = Exclude<Inbound, InboundText>
 /** Handles what people write and press in the chats that this process owns. Any member may have received it. */
 export interface Intake {
   /**
-   * Stores a message that this process received, commits `seen` with it, and begins to handle it. Resolves with `repeated` if
-   * `seen` conflicts, and with `too-many` if the message is beyond the rate limit and was not stored.
+   * Stores a message that this process received, commits `more` with it, and begins to handle it. Resolves with `repeated` if one of
+   * these writes conflicts, and with `too-many` if the message is beyond the rate limit and was not stored.
    */
-  take(entry: QueuedPrompt, text: InboundText, seen: Write): Promise<'taken' | 'repeated' | 'too-many'>
+  take(entry: QueuedPrompt, text: InboundText, more: readonly Write[]): Promise<'taken' | 'repeated' | 'too-many'>
   /** Call it for each action of a person in the place that this process received, also for one that is ignored. */
   noteActive(place: ChatPlace): void
   /**
@@ -116,13 +116,13 @@ export function createIntake(options: {
   }
 
   /** Shows the person that the message was taken, stores it, and begins to handle it with its own `answer`. */
-  async function take(...[entry, text, seen]: Parameters<Intake['take']>): ReturnType<Intake['take']> {
+  async function take(...[entry, text, more]: Parameters<Intake['take']>): ReturnType<Intake['take']> {
     showTyping(entry)
     if (!countIfAllowed(entry)) return 'too-many'
     const forget = inbox.expect(entry, text)
     let isNew = false
     try {
-      isNew = await state.commit([seen, enqueueInbox(entry)])
+      isNew = await state.commit([...more, enqueueInbox(entry)])
     } finally {
       if (!isNew) forget()
     }

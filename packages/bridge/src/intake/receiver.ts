@@ -52,8 +52,10 @@ type Refusal = 'stranger' | 'anonymous' | 'may-not' | 'too-long'
 
 /** A refusal is sent to a person in a place at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
-/** How many albums are remembered. Their messages come within seconds. */
+/** How many albums a process remembers. Their messages come within seconds. */
 const mostAlbums = 1000
+/** How long the state remembers an album, in ms, also for the next process. */
+const albumRowMs = 3_600_000
 /** How long sending a refusal may take, in ms: as long as an answer waits for the budget of its chat. */
 const answeringMs = 60_000
 /**
@@ -103,7 +105,7 @@ export function createReceiver(options: {
   const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
   const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
-  /** Albums of shared chats with a message that is addressed to the bot. */
+  /** The rows of albums in shared chats with a message that is addressed to the bot. */
   const addressedAlbums = createRecent<true>(mostAlbums)
   let receipts = 0
   let stopTimer = (): void => {}
@@ -261,13 +263,13 @@ export function createReceiver(options: {
    */
   async function receiveText(channel: string, text: InboundText): Promise<void> {
     const place = { channel, chat: text.chat }
-    const album = text.albumID !== undefined && [placeKey(place), text.actor.id, text.albumID].join(' ')
+    const album = albumRowOf(place, text)
     // At once, because the other messages of the album may be handled at the same time.
-    if (album && isSurelyAddressed(text)) addressedAlbums.set(album, true)
+    if (album !== undefined && isSurelyAddressed(text)) addressedAlbums.set(album, true)
     await learnMove(place)
     const person = people.personOf(channel, text.actor)
     const isCommand = text.isCommand && isOwnCommand(text.text)
-    const isOfAddressed = album !== false && addressedAlbums.has(album)
+    const isOfAddressed = album !== undefined && (await isAddressedAlbum(album))
     const isOurs = isOfAddressed || (!isSurelyAddressed(text) && !isCommand && (await isOurMessage(place, text)))
     const verdict = judge(text, { person, isOurs, isOwnCommand: isCommand, router })
     const report = (result: InboundEvent['verdict'], why?: string): void =>
@@ -279,27 +281,39 @@ export function createReceiver(options: {
     }
     const isOld = isOldMessage(text.messageRef, router.backlogAfterMs, clock.wall())
     const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld: true } as const)) }
-    const result = await storeForOwner(entry, text)
+    const writes: Write[] = [seen.writeSeen(entry, entry.messageRef)]
+    if (album !== undefined) writes.push({ type: 'put', key: album, value: '', expiresInMs: albumRowMs })
+    const result = await storeForOwner(entry, text, writes)
     if (result !== 'too-many') return report(result)
     report('refused', result)
     await answerOnce(place, text, texts.tooMany)
   }
 
+  /** Whether a message of an album is addressed to the bot, also if another member received it. */
+  async function isAddressedAlbum(row: string): Promise<boolean> {
+    if (!addressedAlbums.has(row) && (await state.read(row)) !== undefined) addressedAlbums.set(row, true)
+    return addressedAlbums.has(row)
+  }
+
   /**
    * Has the owner take the message if that is this process. Otherwise stores it for the owner, which has not begun it, and sends a
-   * hint. The owner's commit has its lease, so that a message counts as tried only if this process may begin it.
+   * hint. The owner's commit has its lease, so that a message counts as tried only if this process may begin it. Commits `more`
+   * with the message, which is a repeat if one of these writes conflicts.
    */
-  async function storeForOwner(entry: QueuedPrompt, text: InboundText): Promise<'taken' | 'repeated' | 'too-many'> {
-    const seenWrite = seen.writeSeen(entry, entry.messageRef)
+  async function storeForOwner(
+    entry: QueuedPrompt,
+    text: InboundText,
+    more: readonly Write[],
+  ): Promise<'taken' | 'repeated' | 'too-many'> {
     try {
       const owner = ownerOf(entry)
-      if (owner) return await owner.take(entry, text, seenWrite)
+      if (owner) return await owner.take(entry, text, more)
     } catch (error) {
       // Another member owns the chat by now, and this one may still receive.
       if (!isTakenOver(error) || !isHeld()) throw error
     }
     const shard = shardOf(entry)
-    const writes = [seenWrite, enqueueInbox({ ...entry, isUnbegun: true })]
+    const writes = [...more, enqueueInbox({ ...entry, isUnbegun: true })]
     return (await stateOf(shard).commitWithoutLease(writes, { hint: `inbox/${shard}` })) ? 'taken' : 'repeated'
   }
 
@@ -413,6 +427,15 @@ export function createReceiver(options: {
     const { thread } = (await sessionOfMessage(state, { channel, chat }, inbound.messageRef)) ?? {}
     return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
   }
+}
+
+/**
+ * Returns the key of the row that an album has once one of its messages was taken in a shared chat. Undefined without an album, and
+ * in a private chat, where each message is addressed to the bot. An album has one author: a message of someone else is not of it.
+ */
+function albumRowOf(place: ChatPlace, { actor, albumID }: InboundText): string | undefined {
+  if (albumID === undefined || place.chat.kind === 'private') return undefined
+  return `album/${placeKey(place)}/${[actor.id, albumID].map(encodeURIComponent).join('/')}`
 }
 
 /** Emits the event of a message or press, with its verdict. */

@@ -128,27 +128,30 @@ describe('a file of an answer', () => {
   })
 
   // Only Linux tells how far an open file was read.
-  test.runIf(process.platform === 'linux')('that grows while it is read is a sentence, and the others are sent', async () => {
-    const path = join(project, 'growing.txt')
-    writeFileSync(path, '')
-    let isOver = false
-    // In turns, in each of which the reader gets 1 MB. It is read again after the album that it is in was refused.
-    const grow = (): void => {
-      if (isOver) return
-      truncateSync(path, isBeingRead(path) ? 60_000_000 : 40_000_000)
-      setImmediate(grow)
-    }
-    grow()
-    try {
-      expect(await sent('growing.txt', 'good.txt')).toEqual([
-        '📎 The file growing.txt grew beyond 50000000 bytes while it was read.',
-        'good.txt: good',
-        'Done.',
-      ])
-    } finally {
-      isOver = true
-    }
-  })
+  test.runIf(process.platform === 'linux')(
+    'that grows while it is read is a sentence, and the others are sent',
+    async () => {
+      const path = join(project, 'growing.txt')
+      writeFileSync(path, '')
+      let isOver = false
+      // In turns, in each of which the reader gets 1 MB. It is read again after the album that it is in was refused.
+      const grow = (): void => {
+        if (isOver) return
+        truncateSync(path, isBeingRead(path) ? 60_000_000 : 40_000_000)
+        setImmediate(grow)
+      }
+      grow()
+      try {
+        expect(await sent('growing.txt', 'good.txt')).toEqual([
+          '📎 The file growing.txt grew beyond 50000000 bytes while it was read.',
+          'good.txt: good',
+          'Done.',
+        ])
+      } finally {
+        isOver = true
+      }
+    },
+  )
 
   test('that is one of 500: twenty are sent, and a note names others', async () => {
     const names = Array.from({ length: 500 }, (_, index) => `file-${index}.txt`)

@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type FakeWhatsApp, startWhatsApp } from '@reply/testing/whatsapp'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -11,6 +9,7 @@ import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
 import { shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
 import type { Store } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
 import { whatsappOn } from './platforms.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
 
@@ -33,7 +32,7 @@ let memory: StoreMemory
 let whatsapp: FakeWhatsApp
 let agent: ReturnType<typeof survivingAgent>
 /** Passes all webhooks to `receiver`. */
-let balancer: Server
+let balancer: Balancer
 let receiver: Member | undefined
 let members: Member[] = []
 let served: ServedBridge[] = []
@@ -51,18 +50,7 @@ beforeEach(async () => {
   held = new Map()
   whatsapp = await startWhatsApp({ token: 'EAA-very-secret', clock })
   agent = survivingAgent((job) => void held.set(job.text, job), clock)
-  balancer = createServer(async (request, response) => {
-    const { method = '', url = '', headers } = request
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const signature = String(headers['x-hub-signature-256'])
-    const taken = await fetch(`${receiver?.url}${new URL(url, 'http://a').search}`, {
-      ...{ method, headers: { 'x-hub-signature-256': signature } },
-      ...(method === 'POST' && { body: Buffer.concat(chunks) }),
-    })
-    response.writeHead(taken.status).end(await taken.text())
-  })
-  await new Promise<void>((resolve) => balancer.listen(0, '127.0.0.1', resolve))
+  balancer = await startBalancer(() => (receiver ? [receiver.url] : []))
 })
 
 afterEach(async () => {
@@ -72,7 +60,6 @@ afterEach(async () => {
   })
   await passes('they are stopped', () => areStopped)
   for (const one of served) await one.close()
-  balancer.closeAllConnections()
   balancer.close()
   await whatsapp.close()
   members = []
@@ -158,7 +145,7 @@ async function startTwo(isOwner: boolean): Promise<string> {
   const second = await startMember()
   await passes('they share', () => first.shards() === 32 && second.shards() === 32)
   receiver = second
-  await whatsapp.setWebhook(`http://127.0.0.1:${(balancer.address() as AddressInfo).port}/`, 'a-verify-token')
+  await whatsapp.setWebhook(balancer.url, 'a-verify-token')
   return people.find((person) => second.owns(person) === isOwner) ?? expect.fail('One of them has all.')
 }
 
@@ -206,7 +193,7 @@ test('a chat that a status closed is opened by a message, both at a member that 
 
 test('a process that is alone stores no fact', async () => {
   receiver = await startMember()
-  await whatsapp.setWebhook(`http://127.0.0.1:${(balancer.address() as AddressInfo).port}/`, 'a-verify-token')
+  await whatsapp.setWebhook(balancer.url, 'a-verify-token')
   const [person = ''] = people
   const answer = await ask(person, 'one')
   await answer('The first answer.')

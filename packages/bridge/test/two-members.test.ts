@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Clock } from '@reply/core'
 import { withResolvers } from '@reply/sink/internal'
 import { createHandClock, type HandClock } from '@reply/testing'
@@ -13,6 +11,7 @@ import { keyInShard, shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
 import { type Store, StoreError } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
 import { telegramOn } from './platforms.ts'
 import { telegramChat } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
@@ -55,8 +54,8 @@ let clock: HandClock
 let memory: StoreMemory
 let telegram: FakeTelegram
 let agent: ReturnType<typeof survivingAgent>
-/** Passes each request to one of the members, and to the next one if that does not take it. */
-let balancer: Server
+let balancer: Balancer
+let turn = 0
 let members: Member[] = []
 let served: ServedBridge[] = []
 let errors: Error[] = []
@@ -110,12 +109,11 @@ beforeEach(async () => {
     job.write({ type: 'text', delta: `You said: ${job.text}.` })
     job.end()
   }, clock)
-  balancer = await startBalancer()
-  const { port } = balancer.address() as AddressInfo
+  balancer = await startBalancer(targets)
   await fetch(`${telegram.url}/bot${token}/setWebhook`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ url: `http://127.0.0.1:${port}`, secret_token: secretToken }),
+    body: JSON.stringify({ url: balancer.url, secret_token: secretToken }),
   })
 })
 
@@ -128,7 +126,6 @@ afterEach(async () => {
   })
   await passes('they are stopped', () => areStopped)
   for (const one of served) await one.close()
-  balancer.closeAllConnections()
   balancer.close()
   await telegram.close()
   expect(errors).toEqual([])
@@ -141,29 +138,12 @@ afterEach(async () => {
   sessions = []
 })
 
-async function startBalancer(): Promise<Server> {
-  let turn = 0
-  const server = createServer(async (request, response) => {
-    const parts: Buffer[] = []
-    for await (const part of request) parts.push(part as Buffer)
-    const headers = {
-      'content-type': 'application/json',
-      'x-telegram-bot-api-secret-token': String(request.headers['x-telegram-bot-api-secret-token']),
-    }
-    turn = receiver ? members.indexOf(receiver) : turn + 1
-    let status = 503
-    for (let nth = 0; nth < members.length && status !== 200; nth++) {
-      const member = members[(turn + nth) % members.length]
-      if (!member || member.isFrozen) continue
-      const taken = await fetch(member.url, { method: 'POST', headers, body: Buffer.concat(parts) }).catch(
-        () => undefined,
-      )
-      status = taken?.status ?? 503
-    }
-    response.writeHead(status).end()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return server
+/** The addresses of the members that are awake, the one that gets the next webhook first. */
+function targets(): readonly string[] {
+  turn = receiver ? members.indexOf(receiver) : turn + 1
+  return members
+    .map((_, nth) => members[(turn + nth) % members.length])
+    .flatMap((member) => (member && !member.isFrozen ? [member.url] : []))
 }
 
 async function startMember(): Promise<Member> {
@@ -347,27 +327,30 @@ test.each([
   ['in a private chat', 'the owner', true],
   ['in a group', 'the owner', true],
   ['in a group', 'the other one', false],
-])('an album %s whose messages arrive at both bridges, first at %s, is one prompt, in its order', async (where, _, isFirst) => {
-  const [owner, other] = await startTwo()
-  const isGroup = where === 'in a group'
-  const all = isGroup ? groups.map(({ supergroup }) => supergroup) : chats
-  const chat = all.find(owner.owns) ?? expect.fail('It has none of the chats.')
-  const bytes = new TextEncoder().encode('A')
-  const send = (text: string, name: string): void =>
-    void telegram.say(chat, text, {
-      ...{ from: { id: 1, name: 'Ann' }, albumId: 'album' },
-      file: { kind: 'document', name, mime: 'text/plain', bytes },
-    })
-  receiver = isFirst ? owner : other
-  send(isGroup ? '@fake_bot one' : 'one', 'a.txt')
-  await passes('the first message is taken', () => written.some((row) => /one\\"/.test(row)))
-  receiver = isFirst ? other : owner
-  // Only the first message of an album has its caption, and so the mention.
-  for (const name of ['b.txt', 'c.txt']) send('', name)
-  await passes('it is answered', () => said(chat).length > 0)
-  expect(said(chat)).toEqual(['You said: one.'])
-  expect(agent.heardFiles).toEqual([['a.txt', 'b.txt', 'c.txt']])
-})
+])(
+  'an album %s whose messages arrive at both bridges, first at %s, is one prompt, in its order',
+  async (where, _, isFirst) => {
+    const [owner, other] = await startTwo()
+    const isGroup = where === 'in a group'
+    const all = isGroup ? groups.map(({ supergroup }) => supergroup) : chats
+    const chat = all.find(owner.owns) ?? expect.fail('It has none of the chats.')
+    const bytes = new TextEncoder().encode('A')
+    const send = (text: string, name: string): void =>
+      void telegram.say(chat, text, {
+        ...{ from: { id: 1, name: 'Ann' }, albumId: 'album' },
+        file: { kind: 'document', name, mime: 'text/plain', bytes },
+      })
+    receiver = isFirst ? owner : other
+    send(isGroup ? '@fake_bot one' : 'one', 'a.txt')
+    await passes('the first message is taken', () => written.some((row) => /one\\"/.test(row)))
+    receiver = isFirst ? other : owner
+    // Only the first message of an album has its caption, and so the mention.
+    for (const name of ['b.txt', 'c.txt']) send('', name)
+    await passes('it is answered', () => said(chat).length > 0)
+    expect(said(chat)).toEqual(['You said: one.'])
+    expect(agent.heardFiles).toEqual([['a.txt', 'b.txt', 'c.txt']])
+  },
+)
 
 test('a bridge that stops hands its shards over, and the other one goes on with its run in the same message', async () => {
   const [first, second] = await startTwo()

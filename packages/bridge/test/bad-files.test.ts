@@ -134,7 +134,7 @@ describe('a file of an answer', () => {
       const path = join(project, 'growing.txt')
       writeFileSync(path, '')
       let isOver = false
-      // In turns, in each of which the reader gets 1 MB. It is read again after the album that it is in was refused.
+      // The reader gets 1 MB in each turn. It reads the file twice: as a part of an album, and by itself.
       const grow = (): void => {
         if (isOver) return
         truncateSync(path, isBeingRead(path) ? 60_000_000 : 40_000_000)

@@ -1,4 +1,4 @@
-import { emptyReply, type Reply, ReplyError } from '@reply/core'
+import { emptyReply, type Message, type Reply, ReplyError } from '@reply/core'
 import { withResolvers } from '@reply/sink/internal'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
@@ -178,11 +178,24 @@ test.each<[string, Parameters<typeof stopAgent>[0]]>([
 })
 
 describe('on a server that makes the ids of prompts', () => {
-  test('the run is known by its text before a chat shows it', async () => {
-    const made = async (text: string) =>
-      (await stopAgent({ execution: unnamed, reply: async () => working(['msg_2'], text) })).steps
-    expect(await made('go\n\nAdded by a plugin.')).toEqual(['abort s1', 'remove'])
+  test('the run is known by its text and time before a chat shows it', async () => {
+    const made = async (text: string, startedAt = 1) =>
+      (await stopAgent({ execution: unnamed, reply: async () => ({ ...working(['msg_2'], text), startedAt }) })).steps
+    expect(await made('go')).toEqual(['abort s1', 'remove'])
+    expect(await made('go', 12_001)).toEqual(['abort s1', 'remove'])
     expect(await made('another')).toEqual(['remove'])
+  })
+
+  const first: Message = { id: 'msg_3', parts: [], cost: 0, createdAt: 12_002 }
+  test.each<[string, string, Partial<Reply>]>([
+    ['contains its text, as a plugin’s addition would', 'let’s go on', { startedAt: 1 }],
+    ['has the same text and began later', 'go', { startedAt: 12_002 }],
+    ['has the same text and began at an unknown time', 'go', {}],
+    ['has the same text and began later, as its server tells', 'go', { startedAt: 1, messages: [first] }],
+  ])('a prompt of another client is never stopped for it: one that %s', async (_, text, times) => {
+    const reply = async () => ({ ...working(['msg_2'], text), ...times })
+    const { steps } = await stopAgent({ execution: unnamed, reply })
+    expect(steps).toEqual(['remove', texts.notStopped(texts.maybeOfOther)])
   })
 
   test('the run is known by the id under which a chat shows it, and a later one with the same text is another', async () => {

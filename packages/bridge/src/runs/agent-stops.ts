@@ -1,4 +1,4 @@
-import { type Ask, pendingAsks, type Reply } from '@reply/core'
+import { type Ask, type PostedPrompt, pendingAsks, type Reply } from '@reply/core'
 import { withResolvers } from '@reply/sink/internal'
 import { BridgeError, isTakenOver, toError } from '../error.ts'
 import { placeKey } from '../place.ts'
@@ -178,8 +178,8 @@ function hasMessages({ posted, startedBy }: Execution): boolean {
 }
 
 /**
- * Whether the newest reply of the session is that of the execution. Undefined if that is not known, because the server makes the ids
- * of prompts, no chat shows the run, and its prompt has no text.
+ * Whether the newest reply of the session is that of the execution. Undefined if that is not known: the server makes the ids of
+ * prompts, no chat shows the run, and not only the run itself may have that text at that time.
  */
 function isReplyOf(reply: Reply, { posted, startedBy }: Execution): boolean | undefined {
   const { promptIDs, prompt } = reply
@@ -187,6 +187,22 @@ function isReplyOf(reply: Reply, { posted, startedBy }: Execution): boolean | un
   if (!posted || promptIDs.length === 0) return true
   if (!promptIDs.some((promptID) => isPromptOf(posted, promptID))) return false
   if (posted.messageID !== undefined) return true
-  // A server may add to the text.
-  return posted.text === undefined || !prompt ? undefined : prompt.text.includes(posted.text.trim())
+  if (posted.text === undefined || !prompt) return undefined
+  const [text, ownText] = [prompt.text.trim(), posted.text.trim()]
+  // A plugin of the server may have added to the text. But a later prompt of another client may contain it, too.
+  if (text !== ownText) return text.includes(ownText) ? undefined : false
+  return isBegunWith(reply, posted) ? true : undefined
+}
+
+/**
+ * How far the beginning of a run may be from its post, in ms: servers store a prompt within 10 s, and the clock of another machine
+ * may differ by 2 s.
+ */
+const begunWithinMs = 12_000
+
+/** Whether the run began when the prompt was posted, so that it is not a later one with the same text. */
+function isBegunWith({ messages: [first], startedAt }: Reply, { at }: PostedPrompt): boolean {
+  // A process that hears of a run later knows its beginning only from the server.
+  const begunAt = first?.createdAt ?? startedAt
+  return begunAt !== undefined && Math.abs(begunAt - at) <= begunWithinMs
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { takenOverError } from '../src/members/membership.ts'
 import { createAgentStops } from '../src/runs/agent-stops.ts'
 import type { Execution } from '../src/state/execution.ts'
-import type { Write } from '../src/store/store.ts'
+import { StoreError, type Write } from '../src/store/store.ts'
 import { chatMessageOf, texts } from '../src/texts.ts'
 
 const place = { channel: 'tg', chat: { id: '1' } }
@@ -45,12 +45,14 @@ async function stopAgent({
   isAtWork = true,
   isAgain = false,
   isPoison = false,
+  isStateFailing = false,
 } = {}) {
   const steps: string[] = []
   const rows = new Map<string, string>()
   if (shownAs !== undefined) rows.set(`ledger/tg/1/s1/${shownAs}`, '')
   const commit = async (writes: readonly Write[]): Promise<boolean> => {
     for (const write of writes) {
+      if (isStateFailing && write.type === 'remove') throw new StoreError('failed', 'The disk is full.')
       if (write.type === 'put') rows.set(write.key, write.value)
       if (write.type === 'remove') rows.delete(write.key)
       steps.push(write.type)
@@ -125,6 +127,11 @@ test('a stop that ended each process which made it is given up, and the chat is 
   const { steps, errors } = await stopAgent({ isAgain: true, isPoison: true })
   expect(steps).toEqual(['remove', texts.notStopped(texts.stopEndsBridge)])
   expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('stopped the agent of run abc')])
+})
+
+test('a stop is given up by the next process if the state fails, which then tells the chat once', async () => {
+  const { steps, errors } = await stopAgent({ isAgain: true, isPoison: true, isStateFailing: true })
+  expect([steps, errors.map(({ message }) => message)]).toEqual([[], ['The disk is full.']])
 })
 
 test('the chat is not told of a stop that was made, and only ended each process which closed the messages', async () => {

@@ -1,5 +1,7 @@
 import type { Client, Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
+import type { BridgeChannel } from '@reply/sink/channel'
+import type { Note } from '@reply/sink/internal'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { type Bridge, createBridge } from '../src/bridge.ts'
@@ -95,6 +97,8 @@ export interface LifeOptions {
   readonly hasDefect?: (queue: string) => boolean
   /** Changes the connection to the agent. */
   readonly changed?: (client: Client) => Client
+  /** Called before each post that is not part of a reply. If it throws, the post fails. */
+  readonly beforePost?: (note: Note) => void
 }
 
 export async function startWorld(options: {
@@ -283,7 +287,7 @@ export async function startWorld(options: {
       store: ownStore(),
       connectTo: () => (lifeOptions.changed ?? ((client) => client))(agent.connectTo(untilAlive)),
       secret: () => '42:secret',
-      load: async (type) => (type === 'phone' ? phone.channelOf(untilAlive) : platform.channel),
+      load: async (type) => (type === 'phone' ? phone.channelOf(untilAlive) : withPostFaults(platform.channel)),
       onError: (error) => errors.push(error),
       observers: [
         (event) => {
@@ -313,6 +317,19 @@ export async function startWorld(options: {
 
     function startNext(): void {
       newest = startLife()
+    }
+
+    /** Returns a channel whose posts fail as `beforePost` says. */
+    function withPostFaults(channel: BridgeChannel): BridgeChannel {
+      const create: BridgeChannel['create'] = async (...given) => {
+        const connection = await channel.create(...given)
+        const post: typeof connection.post = async (note) => {
+          lifeOptions.beforePost?.(note)
+          return await connection.post(note)
+        }
+        return { ...connection, post }
+      }
+      return { ...channel, create }
     }
 
     /** Stops it after it was overtaken. */

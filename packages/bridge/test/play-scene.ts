@@ -11,6 +11,7 @@ const unkept: readonly string[] = [
   'intake/intake.ts dequeue inbox',
   'intake/inbox.ts dequeue inbox',
   'commands/dispatch.ts dequeue inbox',
+  'runs/agent-stops.ts remove stopping',
   'failed/unreadable-rows.ts dequeue inbox, put failed/row',
 ]
 

@@ -1,5 +1,6 @@
 import { type Client, ReplyError } from '@reply/core'
 import type { SavedRule } from '@reply/core/source'
+import { PortError } from '@reply/sink/channel'
 import type { StoreMemory } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
 import { awayMs, type LifeOptions, type World } from './lives.ts'
@@ -64,6 +65,8 @@ const rules: SavedRule[] = []
 const lost = new Map<string, string | undefined>()
 /** Whether the server no longer knows what it does: from when the scene says so. */
 let isForgotten = false
+/** How often the chat could not be told that a request waits. Undefined while it can be. */
+let untold: number | undefined
 const promptIn = (channel: string, text: string) => ({
   ...{ channel, chat: { id: '1', kind: 'private' }, id: '9', actor: { id: '1', name: 'Ann' }, text, files: [] },
   ...{ isCommand: false, messageRef: { id: '9' }, receivedAt: 1 },
@@ -118,6 +121,21 @@ async function answerColour(stage: Stage, chat: number, nth: number): Promise<vo
     await stage.tell(chat, '/queue drop 1', /^Removed number 1/)
     await answer(() => stage.answers.length === nth)
   }
+}
+
+/** Begins a run of the session of chat 1 that no chat began, and that asks. Resolves when the chat shows that. */
+async function askElsewhere({ memory, restart, wake, passes, isSaid }: Stage): Promise<Job> {
+  // As a day later: the run of the chat is forgotten, and the chat still works with the session.
+  for (const key of [...memory.values.keys()])
+    if (/^(home|newest)\//.test(keyWithoutShard(key)) || keyWithoutShard(key).startsWith('execution/'))
+      memory.values.delete(key)
+  await restart()
+  const woken = wake()
+  woken.ask({ type: 'question', requestID: 'que_elsewhere', questions: [colour] }, () =>
+    setImmediate(() => woken.end()),
+  )
+  await passes('it is shown', () => isSaid(1, /From the terminal, home.*Colour/))
+  return woken
 }
 
 /** Each makes a commit that none before it makes. `lost-answers.full.ts` fails if the sources have one that no scene makes. */
@@ -640,6 +658,45 @@ export const scenes: Readonly<Record<string, Scene>> = {
     stays: ['failed/poison'],
   },
 
+  'a stop of an earlier process that ended each process': {
+    seed: ({ values }) => {
+      const name = encodeURIComponent('stopping/telegram/1//aside8')
+      values.set(inChat(1, 'stopping/telegram/1//aside8'), row({ ...execution, id: 'aside8' }))
+      values.set(inChat(1, `suspect/${name}`), row({ level: 0, points: 5 }))
+    },
+    play: async (stage) => {
+      await stage.passes('it is given up', () => inState(stage, 'stopping/') === 0)
+      await stage.passes(
+        'the chat is told',
+        () => stage.mayBeSilent || stage.isSaid(1, /^It could not be stopped: The bridge ended each time/),
+      )
+    },
+  },
+
+  'a late /stop of a prompt that waits for its turn': {
+    seed: ({ values, queues }) => {
+      const left = (id: string, text: string) => ({
+        ...{ ...promptIn('telegram', text), chat: { id: '2', kind: 'private' }, actor: { id: '2', name: 'Bob' } },
+        ...{ id, messageRef: { id } },
+      })
+      // It ended processes before, so it waits for up to two minutes.
+      queues.set(
+        inChat(2, 'prompts/telegram/2/'),
+        new Map([['703', JSON.stringify({ ...left('703', 'held'), tries: 13 })]]),
+      )
+      const held = encodeURIComponent('prompts/telegram/2//#703')
+      values.set(inChat(2, `suspect/${held}`), row({ level: 7, points: 13 }))
+      // No one knows any more when it was received.
+      const stop = { ...left('704', '/stop'), isCommand: true, isUnbegun: true }
+      queues.set(inChat(2, 'inbox/telegram/2/'), new Map([['704', JSON.stringify(stop)]]))
+    },
+    play: async ({ passes, isSaid, heard, memory }) => {
+      // By chance, its turn may come first.
+      await passes('it is stopped', () => isSaid(2, /^Stopped|may or may not have run/) || heard.includes('held'))
+      await passes('it waits no longer', () => !memory.queues.has(inChat(2, 'prompts/telegram/2/')), 600_000)
+    },
+  },
+
   'what another member received': {
     seed: ({ queues }) => {
       const stored = (id: string) =>
@@ -720,7 +777,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
       }
       values.set(inChat(1, 'execution/telegram/1//fol234'), row(lost))
     },
-    play: async ({ prompt, tell, wake, memory, restart, passes, isSaid }) => {
+    play: async (stage) => {
+      const { prompt, tell, memory, passes, isSaid } = stage
       await passes('the lost one is over', () => {
         const value = memory.values.get(inChat(1, 'execution/telegram/1//fol234'))?.value
         return value?.includes('"phase":"done"') === true
@@ -728,16 +786,28 @@ export const scenes: Readonly<Record<string, Scene>> = {
       await prompt(1, 'one')
       await tell(1, '/follow', /^This chat shows the questions/)
       await tell(1, '/follow asks', /^This chat shows the questions/)
-      // As a day later: the run of the chat is forgotten, and the chat still works with the session.
-      for (const key of [...memory.values.keys()])
-        if (/^(home|newest)\//.test(keyWithoutShard(key)) || keyWithoutShard(key).startsWith('execution/'))
-          memory.values.delete(key)
-      await restart()
-      const woken = wake()
-      woken.ask({ type: 'question', requestID: 'que_elsewhere', questions: [colour] }, () =>
-        setImmediate(() => woken.end()),
-      )
-      await passes('it is shown', () => isSaid(1, /From the terminal, home.*Colour/))
+      const woken = await askElsewhere(stage)
+      await passes('the chat is told', () => isSaid(1, /request above waits for an answer/))
+      woken.end()
+      await passes('it is over', () => isSaid(1, /Rejected|Answered in the terminal/))
+    },
+  },
+
+  'a request that waits while its chat can not be told': {
+    life: {
+      beforePost: ({ text }) => {
+        if (untold === undefined || !/waits for an answer/.test(text)) return
+        untold += 1
+        throw new PortError('unreachable', 'no network')
+      },
+    },
+    play: async (stage) => {
+      const { prompt, passes, isSaid } = stage
+      untold = 0
+      await prompt(1, 'one')
+      const woken = await askElsewhere(stage)
+      await passes('it is tried again', () => (untold ?? 0) > 1)
+      untold = undefined
       await passes('the chat is told', () => isSaid(1, /request above waits for an answer/))
       woken.end()
       await passes('it is over', () => isSaid(1, /Rejected|Answered in the terminal/))

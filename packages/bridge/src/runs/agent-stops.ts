@@ -99,7 +99,8 @@ export function createAgentStops(services: StopServices, isStopped: () => boolea
 
   /** Removes a stop that ended each process which made it. Reports that, and tells the chat if the agent may be at work. */
   async function giveUp(stop: Execution): Promise<void> {
-    await commit({ type: 'remove', key: keyOf(stop) })
+    // Otherwise the next process gives it up, and tells the chat.
+    if (!(await commit({ type: 'remove', key: keyOf(stop) }))) return
     const what = isOver(stop) ? 'closed the messages' : 'stopped the agent'
     const problem = `The process ended each time it ${what} of run ${stop.id}, which was put aside, so it no longer does.`
     onError(new BridgeError('inbound', problem))
@@ -159,11 +160,14 @@ export function createAgentStops(services: StopServices, isStopped: () => boolea
     await commit({ type: 'remove', key: keyOf(stopped) })
   }
 
-  /** Commits a write with retries. Reports errors. */
-  async function commit(one: Write): Promise<void> {
-    await state
-      .withRetries(() => state.commit([one]))
-      .catch((error: unknown) => isStopped() || isTakenOver(error) || onError(toError(error)))
+  /** Commits a write with retries. Reports errors. Resolves with whether it was made. */
+  async function commit(one: Write): Promise<boolean> {
+    try {
+      return await state.withRetries(() => state.commit([one]))
+    } catch (error) {
+      if (!isStopped() && !isTakenOver(error)) onError(toError(error))
+      return false
+    }
   }
 }
 

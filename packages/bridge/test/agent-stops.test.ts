@@ -193,7 +193,7 @@ describe('on a server that makes the ids of prompts', () => {
     expect(await made('another')).toEqual(['remove'])
   })
 
-  const first: Message = { id: 'msg_3', parts: [], cost: 0, createdAt: 12_002 }
+  const first: Message = { id: 'msg_3', parts: [], raw: undefined, createdAt: 12_002 }
   test.each<[string, string, Partial<Reply>]>([
     ['contains its text, as a plugin’s addition would', 'let’s go on', { startedAt: 1 }],
     ['has the same text and began later', 'go', { startedAt: 12_002 }],

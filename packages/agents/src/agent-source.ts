@@ -12,12 +12,19 @@ export interface AgentSourceOptions {
   readonly cwd?: string | undefined
   /** Added to your own environment. `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /**
+   * The address of a `codex` that runs already, for example `ws://127.0.0.1:4500`. Nothing is started then, and `cwd` is a folder of
+   * its computer. Only for `codex` without arguments and `env`. Default: none.
+   */
+  readonly url?: string | undefined
+  /** The token of what listens at `url`. Default: none. */
+  readonly token?: string | undefined
   /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
 }
 
 /** The options of `agentSource` and the arguments after a name. */
-interface PresetOptions extends AgentSourceOptions {
+interface PresetOptions extends Omit<AgentSourceOptions, 'url' | 'token'> {
   /** The arguments after the name. */
   readonly args: readonly string[]
 }
@@ -37,9 +44,10 @@ export const agentNames: readonly string[] = Object.keys(presets)
  * command of an agent that speaks the Agent Client Protocol, for example `opencode acp`. With `--acp` or
  * `--experimental-acp`, the command speaks that protocol, also if it is one of the names. `opencode acp` without
  * `--port` uses OpenCode's own server. Quotes group words. No shell reads the line. Nothing starts until you pass the
- * source to `connectSource`. Throws `invalid` if the command line is empty.
+ * source to `connectSource`. Throws `invalid` if the command line is empty, and for a `url` of an agent that can't be reached at
+ * one.
  */
-export function agentSource(agent: string, options: AgentSourceOptions = {}): Source {
+export function agentSource(agent: string, { url, token, ...options }: AgentSourceOptions = {}): Source {
   const [command, ...args] = parseArgsStringToArgv(agent)
   if (command === undefined || command === '')
     throw new ReplyError(
@@ -48,6 +56,14 @@ export function agentSource(agent: string, options: AgentSourceOptions = {}): So
     )
   // Agents with a preset may also speak the protocol.
   const isAcp = args.some((arg) => /^--(experimental-)?acp$/.test(arg))
+  if (url !== undefined || token !== undefined) {
+    if (command === 'codex' && !isAcp)
+      return codex({ ...options, url, token, args: args.length === 0 ? undefined : args })
+    throw new ReplyError(
+      'invalid',
+      `${command} is started, so it has no \`url\` and no \`token\`. Leave them out, or use codex.`,
+    )
+  }
   const preset = isAcp || !agentNames.includes(command) ? undefined : presets[command]
   if (preset) return preset({ ...options, args })
   // OpenCode's ACP leaves out questions and permissions of sub-agents. Its own server has them.

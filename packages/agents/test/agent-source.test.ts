@@ -69,6 +69,14 @@ test('what follows a name is passed on, unless it asks for the protocol', () => 
   expect('agentInfo' in agentSource('codex-acp')).toBe(true)
 })
 
+test('a Codex that runs already is reached at its address, and other agents have none', () => {
+  const url = 'ws://127.0.0.1:4500'
+  expect(agentSource('codex', { url, token: 'secret', cwd: '/shop' })).toMatchObject({ name: url, isLocal: false })
+  expect(() => agentSource('codex -c x', { url })).toThrow('`args` is for a program that is started')
+  for (const line of ['claude', 'opencode acp', 'codex --acp'])
+    expect(() => agentSource(line, { url })).toThrow('is started, so it has no `url` and no `token`')
+})
+
 test.each(['', '   '])('%j names no agent', (line) => {
   expect(() => agentSource(line)).toThrow(/names no agent. Give one of claude.*"opencode acp"/)
 })

@@ -64,7 +64,7 @@ describe('a config', () => {
     [
       'a server without an address',
       { servers: { home: { directory: '/shop' } } },
-      'servers.home: Set either `url` or `agent`.',
+      'servers.home: Set a `url` or an `agent`.',
     ],
     [
       'an agent without a folder',
@@ -83,8 +83,52 @@ describe('a config', () => {
     ],
     [
       'a server that is an agent, too',
-      { servers: { home: { url: 'http://127.0.0.1:4096', agent: 'claude' } } },
-      'servers.home: Set either `url` or `agent`.',
+      { servers: { home: { url: 'ws://127.0.0.1:4500', agent: 'claude', directory: '/shop' } } },
+      'servers.home: Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex".',
+    ],
+    [
+      'a Codex that is started, and reached at an address, too',
+      { servers: { home: { url: 'ws://127.0.0.1:4500', agent: 'codex -c model="x"', directory: '/shop' } } },
+      'servers.home: Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex".',
+    ],
+    [
+      'an address of HTTP for Codex',
+      { servers: { home: { url: 'http://127.0.0.1:4500', agent: 'codex', directory: '/shop' } } },
+      'servers.home.url: Write the address of `codex app-server --listen`, such as "ws://127.0.0.1:4500". It is "http://127.0.0.1:4500".',
+    ],
+    [
+      'an address of a WebSocket without its agent',
+      { servers: { home: { url: 'ws://127.0.0.1:4500' } } },
+      'servers.home.url: Write the address of an OpenCode server, such as "http://127.0.0.1:4096", or add "agent": "codex". It is "ws://127.0.0.1:4500".',
+    ],
+    [
+      'a folder relative to what runs elsewhere',
+      { servers: { home: { url: 'ws://127.0.0.1:4500', agent: 'codex', directory: 'shop' } } },
+      'servers.home.directory: Write the whole path of the folder where Codex runs, such as "/srv/shop". It is "shop".',
+    ],
+    [
+      'a Codex elsewhere without a token',
+      { servers: { home: { url: 'ws://10.0.0.5:4500', agent: 'codex', directory: '/shop' } } },
+      'servers.home.token: 10.0.0.5 is another computer, so the server needs a token. Set one here and on the server.',
+    ],
+    [
+      'a token of an agent that is started',
+      { servers: { home: { agent: 'codex', directory: '/shop', token: { env: 'CODEX_TOKEN' } } } },
+      'servers.home: Remove `token`: it is for a Codex at a `url`. An OpenCode server has a `password`.',
+    ],
+    [
+      'a token of an OpenCode server',
+      { servers: { home: { url: 'http://127.0.0.1:4096', token: { env: 'CODEX_TOKEN' } } } },
+      'servers.home: Remove `token`: it is for a Codex at a `url`. An OpenCode server has a `password`.',
+    ],
+    [
+      'a Codex with a password',
+      {
+        servers: {
+          home: { url: 'ws://127.0.0.1:4500', agent: 'codex', directory: '/shop', password: { env: 'PASSWORD' } },
+        },
+      },
+      'servers.home: Remove `username` and `password`: an agent has none. A Codex at a `url` has a `token`.',
     ],
     [
       'an agent with a password',
@@ -350,6 +394,14 @@ describe('a config', () => {
     const [url, agent, directory] = ['http://127.0.0.1:4096', 'claude', 'shop']
     const servers = [{ url }, { agent, directory }, { url, agent, directory }, { directory }]
     expect(servers.map((home) => check({ ...least, servers: { home } }))).toEqual([true, true, false, false])
+    const running = { url: 'ws://127.0.0.1:4500', agent: 'codex', directory: '/srv/shop', token: { env: 'TOKEN' } }
+    const faultyRunning = [{ ...running, url }, { ...running, agent }, { url: running.url }]
+    expect([running, ...faultyRunning].map((home) => check({ ...least, servers: { home } }))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ])
     const states = ['./state', { type: 'sqlite', folder: './state' }, { type: 'other', any: 1 }]
     expect(states.map((state) => check({ ...least, state }))).toEqual([true, true, true])
     const faultyStates = ['', { folder: './state' }, { type: 'sqlite' }, { type: 'sqlite', folder: 'a', any: 1 }]
@@ -416,6 +468,7 @@ describe('a config file', () => {
   test('starts agents beside it, and leaves the directories of servers as they are', () => {
     const servers = {
       home: { agent: 'claude', directory: '/srv/home' },
+      laptop: { agent: 'codex', url: 'ws://127.0.0.1:4500', directory: 'C:\\shop', token: { env: 'CODEX_TOKEN' } },
       shop: { agent: 'opencode acp', directory: 'shop' },
     }
     const path = join(folder, 'agents.json')
@@ -423,6 +476,7 @@ describe('a config file', () => {
     writeFileSync(path, JSON.stringify({ ...least, servers: { ...servers, other }, routes: { '*': 'home' } }))
     expect(loadConfig(path, {}).config.servers).toEqual({
       home: servers.home,
+      laptop: servers.laptop,
       shop: { agent: 'opencode acp', directory: join(folder, 'shop') },
       other,
     })

@@ -32,8 +32,6 @@ interface DeskServer {
   /** Its entry in the config. */
   readonly entry: object
   readonly directory: string
-  /** More arguments of the bridge. */
-  readonly args: readonly string[]
   /** What the desk types, and a part of what the request shows. */
   prompt(nth: number): { readonly text: string; readonly shows: string }
   /** What the chat says for a session of its own, and a part of the answer. */
@@ -70,7 +68,7 @@ async function startOpencode(version: string): Promise<DeskServer> {
   const desk = connect({ url, directory, ...(isV2 && { password: token }) })
   await desk.ready
   return {
-    ...{ desk, directory, args: [] },
+    ...{ desk, directory },
     greeting: { text: 'Hi [scenario:hello]', says: 'Hello to you.' },
     entry: { url, ...(isV2 && { password: { env: 'PASSWORD' } }) },
     prompt: (nth) => ({ text: `Go [scenario:run${nth}x]`, shows: `touch made${nth}x` }),
@@ -93,10 +91,9 @@ async function startCodex(version: string): Promise<DeskServer> {
   const desk = connectSource(codex({ url, token: listenerToken }))
   await desk.ready
   return {
-    ...{ desk, directory, args: [url, listenerToken] },
+    ...{ desk, directory },
     greeting: { text: 'Hi [scenario:plain]', says: 'Hello there, nice to meet you.' },
-    // Not used: the bridge connects to the listener.
-    entry: { url: 'http://127.0.0.1:1', trustPrompt: true },
+    entry: { agent: 'codex', url, token: { file: join(listener.home, 'token') }, trustPrompt: true },
     prompt: () => ({ text: 'Go [scenario:permission]', shows: 'touch made.txt' }),
     close: async () => {
       await desk.close()
@@ -117,7 +114,7 @@ export const deskSources: Readonly<Record<string, () => Promise<DeskServer>>> = 
 export const deskless: Readonly<Record<string, string>> = {
   'an agent that speaks ACP': 'its process belongs to the bridge, so no other client reaches it',
   'Claude Code': 'its process belongs to the bridge, so no other client reaches it',
-  'Codex as an agent of the config': 'its process belongs to the bridge, so no other client reaches it',
+  'a Codex that the bridge starts': 'its process belongs to the bridge, so no other client reaches it',
   'a plain command': 'it asks nothing, and each run has a process of its own',
 }
 
@@ -164,7 +161,7 @@ export async function playDeskRuns(source: string, runs: number, isTimed = false
   let kills = 0
   let copies = 0
   let doubtful = 0
-  let bridge: Running = run(script, path, ...server.args)
+  let bridge: Running = run(script, path)
   try {
     await isListening(bridge)
     const sessionID = await sessionOfChat(telegram, server.greeting)
@@ -266,7 +263,7 @@ export async function playDeskRuns(source: string, runs: number, isTimed = false
     kills += 1
     bridge.child.kill('SIGKILL')
     await bridge.ended
-    bridge = run(script, path, ...server.args)
+    bridge = run(script, path)
   }
 }
 

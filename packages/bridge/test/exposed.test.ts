@@ -3,6 +3,7 @@ import { systemClock } from '@reply/core'
 import { createRecordedServer, readRecording } from '@reply/testing'
 import { serveFetch } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { replayListener } from '../../agents/test/codex/replay-listener.ts'
 import { createRequireSafe, exposedAt } from '../src/servers/safety.ts'
 
 const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
@@ -46,6 +47,17 @@ describe('a server that is configured by loopback', () => {
     expect(await exposedAt({ url: server.url, clock, addresses: ['127.0.0.3'] })).toBeUndefined()
     expect(await exposedAt({ url: locked.url, clock, addresses: ['127.0.0.2'] })).toBeUndefined()
   })
+})
+
+test('a Codex is found at another address where it answers without a token', async () => {
+  const listeners = [await replayListener('0.169.0/desk', true), await replayListener('0.169.0/desk')]
+  const found = listeners.map(async ({ url }) => {
+    await open(url, '127.0.0.2')
+    const address = await exposedAt({ url, agent: 'codex', clock, addresses: ['127.0.0.2'] })
+    return address?.replace(/:\d+$/, '')
+  })
+  expect(await Promise.all(found)).toEqual(['ws://127.0.0.2', undefined])
+  for (const listener of listeners) listener.close()
 })
 
 test('an address beyond loopback is not looked at', async () => {

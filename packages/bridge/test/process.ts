@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -24,11 +25,22 @@ export async function bundleFixture(name: string, folder: string): Promise<strin
     platform: 'node',
     format: 'esm',
     conditions: ['@reply/source'],
+    // grammY's fetch knows signals by the name of their class, which esbuild changes where a module uses the global one.
+    keepNames: true,
     // Packages in CommonJS call `require`.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
     },
     plugins: [
+      {
+        name: 'agents',
+        // The bridge imports this package by a name that esbuild can't see, because few bridges need it.
+        setup: ({ onLoad }) =>
+          onLoad({ filter: /bridge\/src\/servers\/connect\.ts$/ }, ({ path }) => ({
+            contents: readFileSync(path, 'utf8').replace('await import(name)', "await import('@reply/agents')"),
+            loader: 'ts',
+          })),
+      },
       {
         name: 'libsql',
         // Its binary can't be bundled.

@@ -17,6 +17,14 @@ test('a server of this computer without a password is warned about, with the cur
   expect(warnings({ url: 'https://example.com', password: { file: './password' } })).toEqual([])
 })
 
+test('a Codex of this computer without a token is warned about, but not about an environment that it does not have', () => {
+  const codex = { agent: 'codex', url: 'ws://127.0.0.1:4500', directory: '/srv/shop' }
+  expect(warnings(codex)).toEqual([
+    'Every program and user of this computer can use ws://127.0.0.1:4500, because it has no token. Start the server with `--ws-auth capability-token --ws-token-file <file>`, and set its `token` in the config.',
+  ])
+  expect(warnings({ ...codex, token: { env: 'CODEX_TOKEN' } })).toEqual([])
+})
+
 test('an agent that runs beside the bridge can read its environment, so the variables are named', () => {
   const agent = { agent: 'opencode acp', directory: '/srv/shop' }
   expect(warnings(agent)).toEqual([

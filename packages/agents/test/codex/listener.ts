@@ -21,7 +21,7 @@ export interface Listener extends ScriptedStage {
 export async function startListener(version: string, killed?: Listener): Promise<Listener> {
   const stage = killed ?? (await startScripted(codexScripts, codexFiles))
   const tokenFile = join(stage.home, 'token')
-  writeFileSync(tokenFile, listenerToken)
+  writeFileSync(tokenFile, listenerToken, { mode: 0o600 })
   const child = await startProcess({
     command: await agentBinary('codex', version),
     args: [

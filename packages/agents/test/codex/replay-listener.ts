@@ -13,13 +13,16 @@ export interface ReplayListener {
   close(): void
 }
 
-/** Starts a listener that sends the recorded messages in order, and waits wherever something was sent to it. */
-export async function replayListener(recording: string): Promise<ReplayListener> {
+/**
+ * Starts a listener that sends the recorded messages in order, and waits wherever something was sent to it. It needs a token, unless
+ * `isOpen`.
+ */
+export async function replayListener(recording: string, isOpen = false): Promise<ReplayListener> {
   const server = new WebSocketServer({
     port: 0,
     host: '127.0.0.1',
     verifyClient: ({ req }: { readonly req: IncomingMessage }) =>
-      req.headers.authorization === `Bearer ${listenerToken}`,
+      isOpen || req.headers.authorization === `Bearer ${listenerToken}`,
   })
   await once(server, 'listening')
   let opened = 0

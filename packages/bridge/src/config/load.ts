@@ -84,14 +84,14 @@ function programPathsIn({ transcribe }: BridgeConfig): readonly string[] {
 }
 
 /**
- * Returns the config with absolute directories for agents and absolute programs of `transcribe`, resolved from a folder. Those of
+ * Returns the config with absolute directories for agents that are started and absolute programs of `transcribe`, resolved from a folder. Those of
  * servers stay, because a server may run elsewhere, and so do programs that `PATH` finds.
  */
 function withAbsoluteFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {
-    const { agent, directory } = server
-    const isLocal = agent !== undefined && directory !== undefined
-    return [name, isLocal ? { ...server, directory: resolve(folder, directory) } : server] as const
+    const { url, agent, directory } = server
+    const isStarted = url === undefined && agent !== undefined && directory !== undefined
+    return [name, isStarted ? { ...server, directory: resolve(folder, directory) } : server] as const
   })
   const { transcribe } = config
   const programs = transcribe && {

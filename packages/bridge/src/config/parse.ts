@@ -70,11 +70,21 @@ export function configJsonSchema(
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema === channelSchema && entries.length > 0) jsonSchema.allOf = entries
       if (zodSchema === stateSchema) jsonSchema.allOf = states
-      if (zodSchema === serverSchema) jsonSchema.oneOf = [{ required: ['url'] }, { required: ['agent', 'directory'] }]
+      if (zodSchema === serverSchema) jsonSchema.oneOf = serverKinds
     },
   })
   return { $schema, title: 'The config of a reply bridge', ...schema }
 }
+
+/** The kinds of a server's entry: an OpenCode server, an agent to start, and a Codex that runs already. */
+const serverKinds: z.core.JSONSchema.BaseSchema[] = [
+  { required: ['url'], properties: { url: { pattern: '^https?:' } }, not: { required: ['agent'] } },
+  { required: ['agent', 'directory'], not: { required: ['url'] } },
+  {
+    required: ['url', 'agent', 'directory'],
+    properties: { url: { pattern: '^wss?:' }, agent: { const: 'codex' } },
+  },
+]
 
 /** Returns a JSON Schema that applies a schema to objects of a type only. */
 function schemaOfType(type: string, schema: z.ZodType): z.core.JSONSchema.BaseSchema {
@@ -112,12 +122,13 @@ function crossFaults({ servers, channels, people, routes, router, mirrors, state
   const owners = new Map<string, string>()
   const mirrored = new Set<string>()
   return [
-    ...Object.entries(servers).flatMap(([name, { url, password }]) => {
+    ...Object.entries(servers).flatMap(([name, { url, agent, password, token }]) => {
       if (url === undefined) return []
       const { hostname } = new URL(url)
-      if (password || isLoopback(hostname)) return []
+      if (password || token || isLoopback(hostname)) return []
+      const secret = agent === undefined ? 'password' : 'token'
       return [
-        `servers.${name}.password: ${hostname} is another computer, so the server needs a password. Set one here and on the server.`,
+        `servers.${name}.${secret}: ${hostname} is another computer, so the server needs a ${secret}. Set one here and on the server.`,
       ]
     }),
     ...Object.entries(servers).flatMap(([name, { homeChat }]) => {

@@ -1,3 +1,4 @@
+import { win32 } from 'node:path'
 import { secretSource } from '@reply/sink/channel'
 import * as z from 'zod'
 
@@ -13,23 +14,33 @@ export const followModes = ['asks', 'all', 'none'] as const
 /** How much of a run that was started elsewhere a chat shows: its questions and permission requests, all of it, or nothing. */
 export type FollowMode = (typeof followModes)[number]
 
+/** The agent that other programs can use at an address. */
+const listeningAgent = 'codex'
+
+/** Whether a URL is that of a WebSocket. */
+function isWebSocket(url: string): boolean {
+  return /^wss?:/i.test(url)
+}
+
 /** Whether a URL has a user name or a password. False for a text that is not a URL. */
 function hasCredentials(url: string): boolean {
   const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
   return username !== '' || password !== ''
 }
 
-/** A server's entry: an address, or an agent to start. */
+/** A server's entry: an address, an agent to start, or the address of a Codex that runs already. */
 export const serverSchema = z
   .strictObject({
     url: z
-      .url({ protocol: /^https?$/, error: 'Write an address such as "http://127.0.0.1:4096".' })
+      .url({ protocol: /^(https?|wss?)$/, error: 'Write an address such as "http://127.0.0.1:4096".' })
       .refine(
         (url) => !hasCredentials(url),
-        'Write the address without credentials. Use the fields `username` and `password` for them.',
+        'Write the address without credentials. Use the fields `username` and `password`, or `token` for a Codex.',
       )
       .optional()
-      .describe('The address of an OpenCode server.'),
+      .describe(
+        'The address of an OpenCode server. With `"agent": "codex"`, that of a running `codex app-server --listen`, for example `ws://127.0.0.1:4500`.',
+      ),
     agent: z
       .string()
       .min(1)
@@ -42,7 +53,7 @@ export const serverSchema = z
       .min(1)
       .optional()
       .describe(
-        "Folder of the project on the server. Default: the server's own. Required for an agent, and then relative to the config. Keep the config, the state and the files of secrets out of it, and out of the git repository around it.",
+        "Folder of the project on the server. Default: the server's own. Required for an agent, and relative to the config for one that is started. Keep the config, the state and the files of secrets out of it, and out of the git repository around it.",
       ),
     follow: z
       .enum(followModes)
@@ -61,10 +72,11 @@ export const serverSchema = z
       .boolean()
       .optional()
       .describe(
-        "Whether the server's folders are on this computer. If so, chats get the files that the agent sends, but only those inside of the session's folder. Otherwise they get their paths. Default: `true` for an agent and for a loopback address. Set `false` for a server in a container.",
+        "Whether the server's folders are on this computer. If so, chats get the files that the agent sends, but only those inside of the session's folder. Otherwise they get their paths. Default: `true` for an agent that is started and for a loopback address. Set `false` for a server in a container.",
       ),
     username: z.string().min(1).optional().describe('User name for the server. Default: "opencode".'),
     password: secretSource.optional(),
+    token: secretSource.optional(),
     trustPrompt: z
       .boolean()
       .optional()
@@ -72,15 +84,35 @@ export const serverSchema = z
         '`true`: people without `approve` can prompt an agent that runs commands and edits files without asking. Only set it if you trust all of them with that. Default `false`: the agent has to ask first, and has no shell on OpenCode 1. If it can’t be made to ask, these people are refused.',
       ),
   })
-  .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Set either `url` or `agent`.')
+  .refine(({ url, agent }) => url !== undefined || agent !== undefined, 'Set a `url` or an `agent`.')
+  .refine(
+    ({ url, agent }) => url === undefined || agent === undefined || agent === listeningAgent,
+    'Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex". Other agents are started, and an OpenCode server has a `url` alone.',
+  )
+  .refine(({ url, agent }) => agent !== listeningAgent || url === undefined || isWebSocket(url), {
+    path: ['url'],
+    error: 'Write the address of `codex app-server --listen`, such as "ws://127.0.0.1:4500".',
+  })
+  .refine(({ url, agent }) => agent !== undefined || url === undefined || !isWebSocket(url), {
+    path: ['url'],
+    error: 'Write the address of an OpenCode server, such as "http://127.0.0.1:4096", or add "agent": "codex".',
+  })
   .refine(
     ({ homeChat, directory }) => homeChat === undefined || directory !== undefined,
     'Set a `directory` for `homeChat`: it shows only the sessions of that folder.',
   )
   .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'Set a `directory` for the agent.')
+  .refine(({ url, agent, directory }) => !url || !agent || !directory || win32.isAbsolute(directory), {
+    path: ['directory'],
+    error: 'Write the whole path of the folder where Codex runs, such as "/srv/shop".',
+  })
   .refine(
     ({ agent, username, password }) => agent === undefined || (username === undefined && password === undefined),
-    'Remove `username` and `password`: an agent has none.',
+    'Remove `username` and `password`: an agent has none. A Codex at a `url` has a `token`.',
+  )
+  .refine(
+    ({ url, agent, token }) => token === undefined || (url !== undefined && agent !== undefined),
+    'Remove `token`: it is for a Codex at a `url`. An OpenCode server has a `password`.',
   )
 
 const person = z.strictObject({

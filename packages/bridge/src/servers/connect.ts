@@ -14,7 +14,9 @@ type AgentSource = (
   agent: string,
   options: {
     readonly cwd: string | undefined
-    readonly env: Readonly<Record<string, undefined>>
+    readonly env?: Readonly<Record<string, undefined>> | undefined
+    readonly url?: string | undefined
+    readonly token?: string | undefined
     readonly onError: OnError | undefined
   },
 ) => Source
@@ -35,12 +37,17 @@ export interface ConnectServerOptions {
 }
 
 /**
- * Connects to a server, or starts an agent without the environment variables in `secretNames`. Does not wait until it responds.
+ * Connects to a server or to an agent that runs already, or starts an agent without the environment variables in `secretNames`.
+ * Does not wait until it responds.
  * Rejects with a `BridgeError` of type `config` if a secret is missing, or if `@reply/agents` can't be loaded.
  */
 export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<Client> {
   const { secret, secretNames, whenHeld, ...rest } = options
-  const { url, agent, directory, username, password } = server
+  const { url, agent, directory, username, password, token } = server
+  if (agent !== undefined && url !== undefined) {
+    const listening = { cwd: directory, url, token: token && secret(token), onError: rest.onError }
+    return connectSource((await loadAgentSource())(agent, listening), { ...rest, directory })
+  }
   if (agent !== undefined) {
     const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
     const source = (await loadAgentSource())(agent, { cwd: directory, env, onError: rest.onError })

@@ -1,37 +1,42 @@
 import { connect as dial } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { type Clock, connect } from '@reply/core'
+import type { Clock } from '@reply/core'
 import { requireApart } from '../config/load.ts'
 import { type BridgeConfig, isLoopback } from '../config/schema.ts'
 import { BridgeError } from '../error.ts'
-import { secretNamesIn } from './connect.ts'
+import { connectServer, type ServerConfig, secretNamesIn } from './connect.ts'
 
 /**
- * Returns a non-loopback address at which a server with a loopback URL responds without a password, so that everyone on the
- * network can use it. Undefined if there is none.
+ * Returns a non-loopback address at which a server with a loopback URL responds without a password or token, so that everyone on
+ * the network can use it. Undefined if there is none.
  */
 export async function exposedAt(options: {
-  /** The address of the server. Only a loopback address is checked, because the config requires a password for others. */
+  /**
+   * The address of the server. Only a loopback address is checked, because the config requires a password or token for others.
+   */
   readonly url: string
+  /** The agent that listens there. Default: none, it is an OpenCode server. */
+  readonly agent?: string | undefined
   readonly clock: Clock
   /** Addresses of this computer that others can reach. Default: those of the network interfaces. */
   readonly addresses?: readonly string[] | undefined
   /** How long the check of one address may take, in ms. Default: 1000. */
   readonly timeoutMs?: number | undefined
 }): Promise<string | undefined> {
-  const { url, clock, addresses = reachableAddresses(), timeoutMs = 1000 } = options
+  const { url, agent, clock, addresses = reachableAddresses(), timeoutMs = 1000 } = options
   const { hostname, port, protocol } = new URL(url)
   if (!isLoopback(hostname)) return undefined
-  const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))
+  const portNumber = Number(port || (/^(https|wss):$/.test(protocol) ? 443 : 80))
   const found = await Promise.all(
     addresses.map(async (address) => {
       if (!(await isListening(address, portNumber, timeoutMs, clock))) return undefined
       const other = new URL(url)
       other.hostname = address.includes(':') ? `[${address}]` : address
-      const client = connect({ url: other.href, connectTimeoutMs: timeoutMs, clock })
+      const unused = { secret: () => '', secretNames: [] }
+      const client = await connectServer({ url: other.href, agent }, { ...unused, connectTimeoutMs: timeoutMs, clock })
       try {
         await client.ready
-        return other.origin
+        return `${other.protocol}//${other.host}`
       } catch {
         // It requires a password, or another program listens there.
         return undefined
@@ -45,16 +50,24 @@ export async function exposedAt(options: {
 
 /** Rejects with a `BridgeError` of type `config` if others on the network can use a server without a password. */
 export async function requireUnexposed(
-  server: Pick<BridgeConfig['servers'][string], 'url' | 'password'>,
+  server: Pick<ServerConfig, 'url' | 'agent' | 'password' | 'token'>,
   clock: Clock,
 ): Promise<void> {
-  const { url, password } = server
-  const address = password || url === undefined ? undefined : await exposedAt({ url, clock })
+  const { url, agent, password, token } = server
+  const address = password || token || url === undefined ? undefined : await exposedAt({ url, agent, clock })
   if (address === undefined) return
+  const { field, start } = lockOf(server)
   throw new BridgeError(
     'config',
-    `Anyone on the network can use the server ${url}: it responds at ${address} without a password. Make it listen on 127.0.0.1 only, or start it with OPENCODE_SERVER_PASSWORD and set its \`password\` in the config.`,
+    `Anyone on the network can use the server ${url}: it responds at ${address} without a ${field}. Make it listen on 127.0.0.1 only, or start it with ${start} and set its \`${field}\` in the config.`,
   )
+}
+
+/** Returns the field of the config that keeps others from using a server, and what the server is started with for that. */
+function lockOf({ agent }: Pick<ServerConfig, 'agent'>): { readonly field: string; readonly start: string } {
+  return agent === undefined
+    ? { field: 'password', start: 'OPENCODE_SERVER_PASSWORD' }
+    : { field: 'token', start: '`--ws-auth capability-token --ws-token-file <file>`' }
 }
 
 /**
@@ -116,20 +129,21 @@ export function createRequireSafe({
 }
 
 /**
- * Returns warnings for the operator about a server of the config: it has no password, its agent can read the bridge's secrets
+ * Returns warnings for the operator about a server of the config: it has no password or token, its agent can read the bridge's secrets
  * in the environment, or people without `approve` can run commands there. Empty if there are none. Contains no secrets.
  */
 export function warningsOf(config: BridgeConfig, name: string): readonly string[] {
-  const { url, password, agent } = config.servers[name] ?? {}
+  const { url, password, token, agent } = config.servers[name] ?? {}
+  const { field, start } = lockOf({ agent })
   const names = secretNamesIn(config)
   const people = Object.keys(config.people).filter((one) => !config.people[one]?.may.includes('approve'))
   return [
-    ...(url !== undefined && !password && isLoopback(new URL(url).hostname)
+    ...(url !== undefined && !password && !token && isLoopback(new URL(url).hostname)
       ? [
-          `Every program and user of this computer can use ${url}, because it has no password. Start the server with OPENCODE_SERVER_PASSWORD, and set its \`password\` in the config.`,
+          `Every program and user of this computer can use ${url}, because it has no ${field}. Start the server with ${start}, and set its \`${field}\` in the config.`,
         ]
       : []),
-    ...(agent !== undefined && names.length > 0
+    ...(url === undefined && agent !== undefined && names.length > 0
       ? [
           `The agent of ${name} runs as the same user, so commands that it runs can read ${names.join(', ')} in this process's environment (/proc). Put these secrets into files outside its folder: { "file": "…" }.`,
         ]

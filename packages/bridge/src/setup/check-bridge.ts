@@ -60,7 +60,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
       return await checkPart(`server ${name}`, async () => {
         const guarded = server.trustPrompt ? [] : peopleWithoutApprove(config)
         const found = await checkServer(server, { secret, secretNames, timeoutMs, clock, guarded })
-        return [found, ...(server.agent === undefined ? [followedIn(server)] : []), ...warningsOf(config, name)].join(
+        return [found, ...(server.url === undefined ? [] : [followedIn(server)]), ...warningsOf(config, name)].join(
           '\n',
         )
       })
@@ -130,7 +130,7 @@ async function checkChannel(
 }
 
 /**
- * Checks that a server responds, accepts the password, has the directory and is not exposed, or that an agent starts. Also
+ * Checks that a server responds, accepts the password or token, has the directory and is not exposed, or that an agent starts. Also
  * checks that it can be made to ask before it acts if someone needs that. Resolves with a sentence about it, and a line for
  * each request that it refused. Rejects with an error for people.
  */
@@ -160,7 +160,7 @@ export async function checkServer(
     await requireUnexposed(server, clock)
     if (guarded.length > 0) await requireGuardFor(client, guarded)
     const where = directory === undefined ? '' : ` in ${directory}`
-    if (agent !== undefined) return `${agent} starts${where}`
+    if (url === undefined) return `${agent} starts${where}`
     const sessions = await client.sessions({ directory })
     const count = sessions.length === 1 ? '1 session' : `${sessions.length} sessions`
     return [`${url} answers, ${count}${where}`, ...new Set(notes)].join('\n')

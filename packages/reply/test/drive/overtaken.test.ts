@@ -160,7 +160,7 @@ test('a prompt that joined a run that is stopped at the desk before its first st
   server.stopElsewhere(sessionID)
   await advance(120_000)
   const { outcome, messages } = await two.result
-  expect([outcome, messages, server.repeated, server.answers.size]).toEqual(['completed', [], [], 1])
+  expect([outcome, messages, server.repeated, server.answers.size]).toEqual(['aborted', [], [], 1])
   await opencode.close()
 })
 
@@ -262,5 +262,38 @@ test('a prompt that the server has is found after an outage of two minutes', asy
   isDown = false
   await advance(60_000)
   expect(textOf(await two.result)).toBe('Answer to prompt 2.')
+  await opencode.close()
+})
+
+// OpenCode 1.18.34 reports no busy before the first step, and an idle for the stop.
+test.each([
+  ['it is busy', false, stepMs / 2],
+  ['its first step', false, stepMs * 1.5],
+  ['it is busy, and the connection breaks then,', true, stepMs / 2],
+])('a prompt that the desk stops before %s ends as aborted, and is not posted again', async (_, isCut, afterMs) => {
+  const { advance, server, opencode, cut, sessionID } = await startSession()
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(5 + afterMs)
+  expect([two.reply?.promptIDs.length, two.reply?.messages.length]).toEqual([1, 0])
+  server.stopElsewhere(sessionID)
+  await advance(5)
+  if (isCut) cut()
+  await advance(10_000)
+  expect(two.reply?.outcome).toBe('aborted')
+  await advance(120_000)
+  expect([server.repeated, server.answers.size]).toEqual([[], 1])
+  await opencode.close()
+})
+
+test('a prompt that joined a run whose request the desk rejects is answered by a run of its own', async () => {
+  const { advance, server, opencode, sessionID } = await startSession()
+  server.promptElsewhere(sessionID, 'desk.')
+  await advance(4 * stepMs)
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(10)
+  expect([two.joined, two.reply?.promptIDs.length, two.reply?.messages.length]).toEqual([true, 2, 1])
+  server.rejectElsewhere(sessionID)
+  await advance(30_000)
+  expect([textOf(await two.result), server.repeated]).toEqual(['Answer to prompt 2.', ['prompt 2.']])
   await opencode.close()
 })

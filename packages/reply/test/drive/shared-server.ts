@@ -48,6 +48,8 @@ export interface SharedServer {
   promptElsewhere(sessionID: string, text: string): void
   /** Ends a run before its first step, as Escape at the desk does. */
   stopElsewhere(sessionID: string): void
+  /** Ends a run after its step called a tool, as a rejection at the desk does. Prompts that came meanwhile are stored and not run. */
+  rejectElsewhere(sessionID: string): void
   /** The text of each prompt that was taken. */
   readonly prompts: readonly string[]
   /** The text of each prompt that ran because it was posted again. */
@@ -103,7 +105,7 @@ export function createSharedServer(
   let ids = 0
   return {
     ...{ directory, connect: connectClient, prompts, repeated, answers, dead, sendNoise },
-    ...{ promptElsewhere, stopElsewhere },
+    ...{ promptElsewhere, stopElsewhere, rejectElsewhere },
   }
 
   function promptElsewhere(sessionID: string, text: string): void {
@@ -120,6 +122,17 @@ export function createSharedServer(
     session.isReading = false
     session.isBusy = false
     publishIdle(sessionID)
+  }
+
+  function rejectElsewhere(sessionID: string): void {
+    const session = sessions.get(sessionID)
+    const step = session?.messages.findLast(({ info }) => info.role === 'assistant')
+    if (!session || !step) return
+    step.info = { ...step.info, finish: 'tool-calls', time: { created: clock.now(), completed: clock.now() } }
+    publish('message.updated', { sessionID, info: step.info })
+    const unanswered = [...session.unanswered]
+    stopElsewhere(sessionID)
+    session.unanswered.push(...unanswered)
   }
 
   function publishIdle(sessionID: string): void {

@@ -38,7 +38,7 @@ export interface FollowedRun {
   attach(live: LiveReply, foundReply: FoundReply): void
   /** Disconnects the stream and the observers from a reply that isn't the prompt's, before they get the present step. */
   detach(): void
-  /** Ends the stream as aborted, because the prompt was not posted and never will be. */
+  /** Ends the stream as aborted, because nothing ran for the prompt and nothing will. */
   endAsAborted(sessionID: string): void
   /** Ends the stream as failed, because nothing runs on the server. */
   endAsFailed(sessionID: string, error: unknown): void

@@ -33,6 +33,8 @@ interface ExpectedRun {
   isDown: boolean
   /** Whether the connection broke after the last post. */
   connectionBroke: boolean
+  /** Whether the server reported the session idle before the reply showed a prompt. */
+  wasIdle: boolean
 }
 
 /** A running check of a session's reply, `waiting` for its first event or `idle` without an end. */
@@ -49,6 +51,11 @@ const maxPosts = 3
 
 /** Half a minute in all, with the default `waitMs` of 500. */
 const maxReads = 6
+/**
+ * How many reads must find that nothing runs for a prompt after which the server reported idle. 3.5 s in all, because
+ * OpenCode 1.1.65 reports idle for a stop that came too early, and then begins the run.
+ */
+const stoppedReads = 3
 const maxDelayMs = 30_000
 
 /** Four minutes with the delays in between, for a server that keeps its stream open but doesn't respond to requests. */
@@ -89,7 +96,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * settles.
    */
   function expectRun(sessionID: string, postAgain?: PostAgain, connectionBroke = false): void {
-    expected.set(sessionID, { postAgain, postsLeft: maxPosts, isDown: false, connectionBroke })
+    expected.set(sessionID, { postAgain, postsLeft: maxPosts, isDown: false, connectionBroke, wasIdle: false })
     startOrStopCheck(sessionID)
   }
 
@@ -110,7 +117,9 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     // The abort waits for the end itself.
     if (!reply || reply.aborting) return stopCheck(sessionID)
     // Servers from 1.17 on report `connected` too early, so events right after it are lost.
-    const isUnreported = expected.has(sessionID) && reply.promptIDs.length === 0
+    const prompt = expected.get(sessionID)
+    const isUnreported = prompt !== undefined && reply.promptIDs.length === 0
+    if (isUnreported && engine.idleOf(sessionID) === 'reported') prompt.wasIdle = true
     if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported))
       return startCheck(sessionID, 'waiting')
     if (checks.get(sessionID)?.reason === 'waiting') stopCheck(sessionID)
@@ -207,10 +216,28 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmptyRun({ ...reply, children: [] }))
   }
 
+  /**
+   * Whether the run of an expected prompt was stopped elsewhere before its first step: the server reported idle after it
+   * had shown the prompt. OpenCode 1.18.34 tells nothing else of that.
+   */
+  function isStoppedEarly({ sessionID, promptIDs, messages, error, compaction }: Reply): boolean {
+    const prompt = expected.get(sessionID)
+    if (!prompt || prompt.wasIdle || engine.idleOf(sessionID) !== 'reported') return false
+    return promptIDs.length > 0 && messages.length === 0 && error === undefined && compaction === undefined
+  }
+
   /** Settles the reply as failed with `NeverStarted`, because no run started. */
   function failAsNeverStarted(sessionID: string): void {
-    const message = `No run started for the prompt within ${waitMs * (2 ** maxReads - 1)} ms.`
-    const error = { name: 'NeverStarted', message, raw: undefined }
+    settleWithError(
+      sessionID,
+      'NeverStarted',
+      `No run started for the prompt within ${waitMs * (2 ** maxReads - 1)} ms.`,
+    )
+  }
+
+  /** Settles a reply that has no step, with this error. */
+  function settleWithError(sessionID: string, name: string, message: string): void {
+    const error = { name, message, raw: undefined }
     const at = clock.now()
     engine.apply([{ type: 'error', sessionID, at, error }])
     // An error alone only ends a reply that has no events.
@@ -219,13 +246,17 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
 
   /**
    * Settles the reply and its idle sub-agents, because REST showed the session idle. The reply stays open while a
-   * sub-agent is running. For a prompt that nothing ran for, posts it again or fails it. Schedules another read if it
-   * is too early for that.
+   * sub-agent is running. For a prompt that nothing ran for, posts it again or fails it, unless it was stopped
+   * elsewhere. Schedules another read if it is too early for that.
    */
   function settlePostOrCheckAgain(reply: Reply, check: OpenCheck, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
     const at = clock.now()
     const prompt = expected.get(sessionID)
+    if (isStoppedEarly(reply)) {
+      if (check.reads < stoppedReads) return scheduleRead(sessionID, check)
+      return settleWithError(sessionID, 'MessageAbortedError', 'The run was stopped before its first step.')
+    }
     if (hasNothingRun(reply) && prompt?.connectionBroke && prompt.postAgain && prompt.postsLeft > 0)
       return void postAgainAndCheck(sessionID, check, prompt)
     // A server that was just started may take seconds to begin.

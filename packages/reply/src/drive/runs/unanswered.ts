@@ -40,7 +40,7 @@ const maxFailures = 10
 const lines = new WeakMap<LiveReply, Promise<void>>()
 
 /**
- * Attaches the run to a reply that includes the prompt. If that reply completes without an answer to the prompt, nothing
+ * Attaches the run to a reply that includes the prompt. If that reply ends without an answer to the prompt, nothing
  * of it is the prompt's: posts the prompt again under its id, and goes on with the reply of that. OpenCode 1.1.65 stores
  * a prompt that arrives in the last moments of a run, and runs nothing for it. One that arrives while the last step begins
  * is never run, even if it is posted again, and fails.
@@ -129,7 +129,7 @@ export function attachOrAnswer(
       unanswered = isIdle ? unanswered + 1 : 0
       if (unanswered < looks) continue
       // Stopped elsewhere before its first step, together with the prompts that began it.
-      if (!hasStepBehind(read, live.reply().promptIDs[0] ?? id)) return attachTo(live, id)
+      if (!hasStepBehind(read, live.reply().promptIDs[0] ?? id)) return run.endAsAborted(sessionID)
       if (!mayRunAgain(server.info.current(), read, id)) return run.endAsFailed(sessionID, neverRunError())
       return openAndPostAgain(id)
     }
@@ -189,7 +189,11 @@ function earlierPromptsOf({ promptIDs, messages }: Reply, messageID: string): Re
   return new Set([...inserted.filter((id) => id !== messageID), ...promptIDs.slice(0, Math.max(0, at))])
 }
 
-/** Whether a reply has completed, and all its steps name earlier prompts. */
+/**
+ * Whether a reply has completed, or stopped early because a person rejected an ask of it, and all its steps name earlier
+ * prompts.
+ */
 function lacksAnswer({ outcome, messages }: Reply, earlierIDs: ReadonlySet<string>): boolean {
-  return outcome === 'completed' && messages.every(({ parentID }) => parentID !== undefined && earlierIDs.has(parentID))
+  if (outcome !== 'completed' && outcome !== 'stopped') return false
+  return messages.every(({ parentID }) => parentID !== undefined && earlierIDs.has(parentID))
 }

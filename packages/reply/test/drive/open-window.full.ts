@@ -1,4 +1,5 @@
 import {
+  callTool,
   launchOpencode,
   type OpencodeServer,
   openCode2Password,
@@ -28,10 +29,13 @@ describe.each([['1.1.65'], ['1.18.34'], [openCode2Version]])(
     let whilePosting: () => Promise<unknown> = async () => undefined
     beforeAll(async () => {
       const answers = ['mine', 'theirs'].map((name) => [name, { steps: [[sayText(answerTo(name))]] }])
+      const asking = { steps: [[callTool('bash', { command: 'touch it', description: 'Touch' })]] }
       const generation = isOpenCode2(version) ? 2 : 1
-      model = await startModel({ scripts: Object.fromEntries(answers), fallback: 'mine', generation })
-      const snapshot = generation === 1 ? { config: { extra: { snapshot: false } } } : {}
-      server = await launchOpencode({ model, version, ...snapshot })
+      const scripts = { ...Object.fromEntries(answers), asking }
+      model = await startModel({ scripts, fallback: 'mine', generation })
+      const permission = { bash: { '*': 'allow', 'touch *': 'ask' } } as const
+      const extra = generation === 1 ? { snapshot: false } : {}
+      server = await launchOpencode({ model, version, config: { permission, extra } })
       const { url, directory } = server
       const place = { url, directory, ...(generation === 2 && { password: openCode2Password }) }
       desk = connect(place)
@@ -79,6 +83,42 @@ describe.each([['1.1.65'], ['1.18.34'], [openCode2Version]])(
         }
         if (moment === 'has ended') expect(mine.joined).toBe(false)
       }
+    })
+
+    test('and that joins a run whose request the desk rejects gets its own answer', { timeout: 60_000 }, async () => {
+      whilePosting = async () => undefined
+      const { sessionID } = await own.prompt({ text: '[scenario:mine]' }).result
+      const theirs = desk.prompt({ sessionID, text: '[scenario:asking]' })
+      const asked = await nextOf(theirs, 'permissionAsked')
+      if (asked?.type !== 'permissionAsked') throw new Error('Nothing was asked.')
+      const mine = own.prompt({ sessionID, text: '[scenario:mine]' })
+      // OpenCode 2 keeps it in its queue.
+      if (!isOpenCode2(version)) await expect.poll(() => theirs.reply?.promptIDs.length).toBe(2)
+      await desk.reject(asked.ask)
+      expect((await theirs.result).outcome).toBe('stopped')
+      const reply = await mine.result
+      expect([reply.outcome, textOf(reply)]).toEqual(['completed', answerTo('mine')])
+    })
+
+    test('and that the desk stops at its beginning ends as aborted', { timeout: 120_000 }, async () => {
+      whilePosting = async () => undefined
+      const { sessionID } = await own.prompt({ text: '[scenario:mine]' }).result
+      const { url, directory } = server
+      const outcomes: (string | undefined)[] = []
+      for (let round = 0; round < 6; round++) {
+        const mine = own.prompt({ sessionID, text: '[scenario:mine]' })
+        await expect.poll(() => mine.reply?.promptIDs.length, { interval: 1 }).toBe(1)
+        // At once, because the client at the desk would first look for requests.
+        const query = new URLSearchParams({ directory })
+        if (isOpenCode2(version)) await desk.abort(sessionID)
+        else await fetch(`${url}/session/${sessionID}/abort?${query}`, { method: 'POST' })
+        const reply = await mine.result
+        outcomes.push(reply.outcome)
+        // The stop came before the run, or after it.
+        if (reply.outcome === 'completed') expect(textOf(reply)).toBe(answerTo('mine'))
+        else expect(reply.outcome).toBe('aborted')
+      }
+      if (version === '1.18.34') expect(outcomes).toContain('aborted')
     })
   },
 )

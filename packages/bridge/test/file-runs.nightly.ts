@@ -18,6 +18,5 @@ test('in 200 runs with faults no file is lost, and each copy is counted', { time
   console.table(played.map(({ wrong, chats: _, ...counts }) => ({ ...counts, wrong: wrong.length })))
   expect(played.flatMap(({ wrong }) => wrong)).toEqual([])
   expect(played.reduce((sum, { runs }) => sum + runs, 0)).toBe(200)
-  expect(played.reduce((sum, { unbegun }) => sum + unbegun, 0)).toBeLessThan(20)
   expect(played.reduce((sum, { lost }) => sum + lost, 0)).toBe(0)
 })

@@ -24,6 +24,9 @@ const pixel = Buffer.from(
 export const blows = ['none', 'bridge killed', 'bridge stopped', 'server restarted', 'bridge killed twice'] as const
 export type Blow = (typeof blows)[number]
 
+/** How many prompts may wait for the server at the same time, so that it begins each in time. */
+const mostUnbegun = 4
+
 /** What a stage plays. */
 export interface Plan {
   readonly seed: number
@@ -37,8 +40,6 @@ export interface FileRuns extends Plan {
   readonly runs: number
   /** How many files the agent made that the chats should show. */
   readonly files: number
-  /** Runs that a loaded server did not begin in time. Their chats say so. */
-  readonly unbegun: number
   /** Requests that failed. */
   readonly faults: number
   /** Posts with files that the chats show more than once, counted from the second. */
@@ -160,23 +161,24 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
   for (const { files } of runs)
     for (const [name, kind] of Object.entries(files)) writeFileSync(join(server.directory, name), contentOf(name, kind))
   const log: string[] = []
+  const said: Run[] = []
   const env = Object.assign({}, ...towns.map(({ platform }) => platform.secrets))
   let bridge = await startBridge()
   try {
-    for (const { chat, name } of runs) {
-      chat.say(`Go [scenario:${name}]`)
-      // A server that gets them all at once on a loaded machine begins some too late.
-      await pause(200)
-    }
-    for (const { chat } of runs)
+    await toolsStarted()
+    for (const run of runs) {
+      run.chat.say(`Go [scenario:${run.name}]`)
+      said.push(run)
       for (let left = Math.floor(random() * 4); left > 0; left--)
-        chat.fail({
+        run.chat.fail({
           fault: faults[Math.floor(random() * faults.length)] ?? 'wait',
           only: random() < 0.7 ? 'files' : 'all',
           nth: 1 + Math.floor(random() * 3),
           times: random() < 0.2 ? 2 : 1,
         })
-    await begun()
+      await until(() => said.filter((one) => !isBegun(one)).length < mostUnbegun || undefined)
+    }
+    await until(() => runs.every(isBegun) || undefined)
     await strike()
     await untilAtRest()
     bridge.kill('SIGTERM')
@@ -213,11 +215,24 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     throw new Error(`It never came: ${log.slice(-10).join('')}`)
   }
 
-  /** Resolves when the model was asked by each run that the server began. */
-  async function begun(): Promise<void> {
-    const hasBegun = ({ name, chat }: Run): boolean =>
-      model.requests.some(({ scenario }) => scenario === name) || isUnbegun(chat)
-    await until(() => runs.every(hasBegun) || undefined)
+  /**
+   * Resolves when the server has started the programs with the agent's tools. Its first run waits for them, which takes longer on a
+   * loaded machine than a bridge waits for a run to begin.
+   */
+  async function toolsStarted(): Promise<void> {
+    const isStarted = async (): Promise<boolean> => {
+      const programs: readonly { readonly status: string }[] = Object.values(await get('/mcp'))
+      return programs.length === 2 && programs.every(({ status }) => status === 'connected')
+    }
+    for (let waitedMs = 0; !(await isStarted()); waitedMs += 50) {
+      if (waitedMs > 120_000) throw new Error(`The tools never started: ${JSON.stringify(await get('/mcp'))}`)
+      await pause(50)
+    }
+  }
+
+  /** Whether the model was asked by a run. */
+  function isBegun({ name }: Run): boolean {
+    return model.requests.some(({ scenario }) => scenario === name)
   }
 
   async function strike(): Promise<void> {
@@ -275,12 +290,8 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     const pieces = await made()
     const store = await sqliteStore({ folder: join(folder, 'state') })
     const wrong: string[] = []
-    let [unbegun, files, doubled, doubtful, named, lost] = [0, 0, 0, 0, 0, 0]
+    let [files, doubled, doubtful, named, lost] = [0, 0, 0, 0, 0]
     for (const { name, chat, script } of runs) {
-      if (isUnbegun(chat)) {
-        unbegun += 1
-        continue
-      }
       const seen = chat.seen()
       const wanted = pieces.get(name) ?? []
       const filesWanted = wanted.filter(({ type }) => type === 'file')
@@ -328,7 +339,6 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
       blow,
       chats,
       runs: runs.length,
-      unbegun,
       files,
       faults: failed,
       doubled,
@@ -347,11 +357,6 @@ function pieceOf({ type, text = '', tool = '', state }: Stored['parts'][number])
   const name = state.input?.path ?? state.input?.name
   if (name === undefined) return []
   return [{ type: tool === 'maker_link' ? 'missing' : 'file', name }]
-}
-
-/** Whether the chat says that the server took the prompt and began no run. */
-function isUnbegun(chat: Chat): boolean {
-  return chat.seen().some(({ text }) => text.includes('No run started for the prompt'))
 }
 
 /** Whether a text is the end of an answer, or says that there will be none. */

@@ -110,6 +110,14 @@ describe('the judge of test:scale', () => {
     expect(found([ask], { ended }, [end, end]).doubled).toBe(1)
   })
 
+  test('finds a message that is at work for ever, unless it is in doubt or was deleted', () => {
+    const left = [['Writing · step 2 · 4sgaxe', endingOf('t1')], ['Working · 4sgaxe']]
+    const wrong = [expect.stringMatching('1 messages that are at work for ever, of which 0 are counted')]
+    expect(found([given('t1')], {}, left)).toMatchObject({ unfinished: 1, wrong })
+    expect(found([given('t1')], {}, left, { doubtful: 1 })).toMatchObject({ unfinished: 0, wrong: [] })
+    expect(found([given('t1')], {}, left, { deleted: [1] })).toMatchObject({ unfinished: 0, wrong: [] })
+  })
+
   test('tells copies apart that were deleted', () => {
     const twice = [[endingOf('t1')], [endingOf('t1')]]
     const gone = { deleted: [1] }

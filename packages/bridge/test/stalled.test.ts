@@ -1,6 +1,8 @@
+import { connectSource, createLocalAgent } from '@reply/core/source'
 import { createHandClock } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
-import { StoreError } from '../src/store/store.ts'
+import { callPermit } from '../src/servers/lease-context.ts'
+import { type Store, StoreError } from '../src/store/store.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 
@@ -49,4 +51,48 @@ test("a bridge that can't write its state makes no calls, says so, and answers l
   expect(chats.errors.map(({ message }) => message)).toEqual([stalled])
   expect(chats.notices.at(-1)).toBe('The state can be written again. Resuming.')
   expect(said(1)).toEqual(['You said: before.', 'You said: meanwhile.'])
+})
+
+test('a prompt whose session was being created when the calls were aborted is posted afterwards, once', async () => {
+  const clock = createHandClock()
+  const heard: string[] = []
+  const created: string[] = []
+  const disk = { isFull: false }
+  const agent = createLocalAgent({
+    ...{ name: 'an agent in the test', clock },
+    // As each request of a shard, it aborts with the lease.
+    create: async ({ directory }) => {
+      const sessionID = `ses_${created.length + 1}`
+      created.push(sessionID)
+      const signal = await callPermit(async () => await new Promise(() => {})).whenHeld()
+      if (created.length === 1)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      return { sessionID, directory }
+    },
+    prompt: async (run, { text = '' }) => {
+      heard.push(text)
+      answer(run, `You said: ${text}.`)
+    },
+    cancel: (run) => run.end({ type: 'aborted' }),
+  })
+  const beat =
+    (store: Store): Store['beat'] =>
+    async (request) => {
+      if (disk.isFull) throw new StoreError('failed', 'The disk is full.')
+      return await store.beat(request)
+    }
+  open = await startHandDriven(() => {}, {
+    clock,
+    changed: () => connectSource(agent.source, { clock }),
+    storeOf: (store) => ({ ...store, beat: beat(store) }),
+  })
+  const { telegram, chats, said, passes } = open
+  telegram.say(1, 'slowly')
+  await passes(() => created.length > 0)
+  disk.isFull = true
+  await passes(() => chats.errors.length > 0)
+  disk.isFull = false
+  await passes(() => said(1).includes('You said: slowly.'))
+  expect([said(1), heard, created]).toEqual([['You said: slowly.'], ['slowly'], ['ses_1', 'ses_2']])
+  expect(chats.errors.map(({ message }) => message)).toEqual([stalled])
 })

@@ -24,6 +24,8 @@ export interface Judged {
   readonly doubledSurely: number
   /** The same for all that a chat has shown at any time, without `doubledSurely`. */
   readonly doubledForAWhile: number
+  /** Messages that say for ever that an answer is being written, beyond the posts in doubt of their chats. */
+  readonly unfinished: number
   readonly doubtful: number
   /** Of `doubtful`: those of messages that stay, not of a status. */
   readonly doubtfulLasting: number
@@ -104,6 +106,7 @@ export function judge(
   }))
   const surelyIn = (copies: number, doubtful: number): number => Math.max(0, copies - doubtful)
   const doubled = screens.filter(({ copies, doubtful }) => surelyIn(copies, doubtful) > 0)
+  const stuck = screens.filter(({ atWork, doubtful }) => surelyIn(atWork, doubtful) > 0)
   const overwritten = finals.filter((final) => final.isOverwritten)
   const disordered = disorderedIn({ server, model }, given)
   const onSlack = disordered.filter(({ chat }) => chat.channel === 'slack')
@@ -122,6 +125,11 @@ export function judge(
   for (const { copies, doubtful, tasks } of doubled)
     report(
       `of a chat with ${copies} messages that are shown twice, of which ${doubtful} are counted as doubtful`,
+      tasks,
+    )
+  for (const { atWork, doubtful, tasks } of stuck)
+    report(
+      `of a chat with ${atWork} messages that are at work for ever, of which ${doubtful} are counted as doubtful`,
       tasks,
     )
   report(
@@ -152,6 +160,7 @@ export function judge(
       screens,
       ({ copies, copiesEver, doubtful }) => copiesEver - Math.max(copies, Math.min(copiesEver, doubtful)),
     ),
+    unfinished: sumOf(screens, ({ atWork, doubtful }) => surelyIn(atWork, doubtful)),
     doubtful: sumOf(doubts.values(), ({ posts }) => posts),
     doubtfulLasting: sumOf(doubts.values(), ({ lasting }) => lasting),
     finals: finals.filter(({ isShown }) => isShown).length,
@@ -228,9 +237,14 @@ function screensOf({ server }: Pick<Seen, 'server'>, people: SeenPeople) {
     const { histories, present } = people.screenOf(chat)
     const last = [...histories].filter(([id]) => present.has(id)).map(([, history]) => history.slice(-1))
     const copiesOf = (messages: Messages): number => copiesIn(messages, tasks, server.ended)
-    return { chat, tasks, messages: last.length, copies: copiesOf(last), copiesEver: copiesOf([...histories.values()]) }
+    const atWork = last.filter(([text = '']) => statusText.test(text)).length
+    const copies = copiesOf(last)
+    return { chat, tasks, messages: last.length, atWork, copies, copiesEver: copiesOf([...histories.values()]) }
   })
 }
+
+/** How a message ends while its answer goes on: with the id of the run, as in `Writing · step 2 · 4sgaxe`. */
+const statusText = / · [0-9a-z]{6}\W*$/
 
 /** The texts of each message. */
 type Messages = readonly (readonly string[])[]

@@ -314,6 +314,7 @@ function figuresOf(judged: Judged, lateCalls: number): readonly Figure[] {
     { name: 'posts in doubt', value: judged.doubtful },
     { name: 'shown twice beyond those of the same chat', value: judged.doubledSurely, most: 0 },
     { name: 'the same for a while, and then removed', value: judged.doubledForAWhile, most: lateCalls },
+    { name: 'at work for ever beyond those of the same chat', value: judged.unfinished, most: 0 },
     {
       name: doubtfulShare,
       ...{ value: (100 * judged.doubtfulLasting) / Math.max(1, judged.shown), most: 1 },

@@ -316,7 +316,7 @@ export function createMembership(
   /** Ends a lease: its running calls are aborted, and its waiting ones rejected. */
   function drop(own: OwnLease): void {
     own.isOver = true
-    own.controller.abort()
+    own.controller.abort(takenOverError())
     held.delete(own.lease.name)
     wakeWaitingCalls()
   }
@@ -327,7 +327,7 @@ export function createMembership(
     const wasMember = isMember
     isMember = false
     sinceBeatMs = () => Number.POSITIVE_INFINITY
-    callsAllowed.abort()
+    callsAllowed.abort(takenOverError())
     for (const own of lost) drop(own)
     for (const { handle } of lost) onLost(handle)
     failure = undefined
@@ -382,8 +382,12 @@ export function createMembership(
    */
   function stopCallsIfExpired(): void {
     if (isHeld() || !isMember || hasLeft) return
-    callsAllowed.abort()
-    for (const { controller } of held.values()) controller.abort()
+    const reason = new BridgeError(
+      'state',
+      'The call was aborted, because this process could not renew its lease in time.',
+    )
+    callsAllowed.abort(reason)
+    for (const { controller } of held.values()) controller.abort(reason)
     if (problem !== undefined || failure === undefined) return
     problem = `The state can't be written, so no calls are made until it can: ${messageOf(failure)}`
     onStalled(new BridgeError('state', problem, { cause: failure }))
@@ -423,7 +427,7 @@ export function createMembership(
     hasLeft = true
     stopBeats()
     stopDeadline()
-    callsAllowed.abort()
+    callsAllowed.abort(takenOverError())
     for (const own of [...held.values()]) drop(own)
     wakeWaitingCalls()
     await beating?.catch(() => {})

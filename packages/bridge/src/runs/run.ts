@@ -67,8 +67,21 @@ export interface RunHost {
 export function beginRun(services: BridgeServices, planned: PlannedRun, host: RunHost): ActiveRun {
   const { client, placeSessionID, placeTitle, ageMs = 0 } = planned
   const { sinks, onSession, isStopping } = host
-  const { state, registry, routes, channels, people, requireSafe, clock, asks, answeredBy, failed, emit, onError } =
-    services
+  const {
+    state,
+    lease,
+    registry,
+    routes,
+    channels,
+    people,
+    requireSafe,
+    clock,
+    asks,
+    answeredBy,
+    failed,
+    emit,
+    onError,
+  } = services
   const { notices } = services
   const { router } = services.config
   const { prompt, server } = planned.execution
@@ -79,6 +92,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   let isCanceled = execution.isCanceled === true
   /** The session was deleted, so a new one runs the prompt. */
   let isRenewed = false
+  /** Aborts when the calls that post the prompt are aborted. */
+  let calls: AbortSignal | undefined
   const found = withResolvers<void>()
   const accepted = withResolvers<void>()
   const canceled = withResolvers<void>()
@@ -122,8 +137,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Posts the prompt, or finds its run, and follows that to the end of its delivery. Ends a canceled run that was not posted.
-   * If the session was deleted, says so in the chat and posts once more, in a new session. Returns early while the bridge is
-   * stopping.
+   * If the session was deleted, says so in the chat and posts once more, in a new session. If the calls were aborted before the
+   * prompt was posted, posts once more. Returns early while the bridge is stopping.
    */
   async function followToEnd(): Promise<void> {
     if (isCanceled && execution.posted === undefined) return await endCanceled()
@@ -132,17 +147,27 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     found.resolve()
     if (isCanceled) void client.abort(stream).catch(onError)
     let reply = await stream.result
-    if (isStopping()) return
-    if (execution.phase === 'planned' && isSessionGone(reply)) {
-      isRenewed = true
-      route = { ...route, sessionID: undefined }
-      await channels.tryPost(prompt, { text: texts.sessionGone, replyTo: prompt.messageRef }, 'next')
+    while (!isStopping() && isPostedAgain(reply)) {
+      if (isSessionGone(reply)) {
+        isRenewed = true
+        route = { ...route, sessionID: undefined }
+        await channels.tryPost(prompt, { text: texts.sessionGone, replyTo: prompt.messageRef }, 'next')
+      }
       stream = await postPrompt()
       if (!stream) return
       reply = await stream.result
-      if (isStopping()) return
     }
+    if (isStopping()) return
     await deliverReply(reply)
+  }
+
+  /**
+   * Whether the reply only says that the prompt was not posted, and it is posted once more: because its session was deleted, or because
+   * this process could not renew its lease while the session was created.
+   */
+  function isPostedAgain(reply: Reply): boolean {
+    if (execution.phase !== 'planned' || reply.outcome !== 'failed') return false
+    return calls?.aborted === true || (!isRenewed && isSessionGone(reply))
   }
 
   /**
@@ -151,6 +176,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    * read. Files of a command are dropped, and the chat is told.
    */
   async function postPrompt(): Promise<ReplyStream | undefined> {
+    calls = await lease.whenHeld()
     // The people may have changed since the prompt was stored.
     if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
     const { sessionID, agent, model } = route
@@ -223,9 +249,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
     const notify = notices.observerFor(() => execution)
-    // The prompt is posted once more in a new session, and the chat is informed.
-    const isHidden = (reply: Reply): boolean => !isRenewed && execution.phase === 'planned' && isSessionGone(reply)
-    const shown = observersOf(sinks, onError, !router.progress.enabled, isHidden)
+    const shown = observersOf(sinks, onError, !router.progress.enabled, isPostedAgain)
     // If the prompt joined a run, the sink of that run shows the reply.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
@@ -292,7 +316,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     // Other members must not take the prompt for one that was written elsewhere.
     const authors = posted.messageID === undefined ? [] : [routes.writeAuthor(posted.messageID, prompt)]
     await updateExecution({ phase: 'posting', posted, sessionID }, [...routeWrites, ...newest, ...authors])
-    await services.lease.whenHeld()
+    await lease.whenHeld()
   }
 
   /**

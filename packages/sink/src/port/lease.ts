@@ -5,7 +5,7 @@ export type Lease = () => Promise<AbortSignal>
 
 /**
  * Makes a call once that is allowed, and resolves or rejects as it does. The call's signal aborts when it is no longer
- * allowed, and when `signal` does. Rejects without a call if `lease` rejects.
+ * allowed, and when `signal` does, with the same reason. Rejects without a call if `lease` rejects.
  */
 export async function withLease<T>(
   lease: Lease,
@@ -15,16 +15,18 @@ export async function withLease<T>(
   const permitted = await lease()
   // Not with `AbortSignal.any`: in Node 20, a signal keeps an entry for each one that was made of it.
   const either = new AbortController()
-  const abort = (): void => either.abort()
-  const sources = signal ? [permitted, signal] : [permitted]
-  for (const source of sources) {
+  const sources = (signal ? [permitted, signal] : [permitted]).map((source) => ({
+    source,
+    abort: () => either.abort(source.reason),
+  }))
+  for (const { source, abort } of sources) {
     if (source.aborted) abort()
     source.addEventListener('abort', abort)
   }
   try {
     return await call(either.signal)
   } finally {
-    for (const source of sources) source.removeEventListener('abort', abort)
+    for (const { source, abort } of sources) source.removeEventListener('abort', abort)
   }
 }
 

@@ -15,8 +15,8 @@ export interface Turns {
    */
   expectTurn(run: LocalRun): void
   /**
-   * Call it with the turn that takes the prompt. A new turn is shown in the run, and ends it. A turn that goes on shows
-   * its next output there once it reads the prompt. If that turn has ended without reading it, the run ends as it did,
+   * Call it with the turn that takes the prompt. A new turn is shown in the run, and ends it. A turn that goes on, also
+   * one that another client began meanwhile, shows its next output there once it reads the prompt. If that turn has ended without reading it, the run ends as it did,
    * or as failed after a completed turn. Then shows the other held turns of the thread, without a prompt.
    */
   promptTaken(run: LocalRun, turnID: string): void
@@ -137,6 +137,7 @@ export function createTurns(
   }
 
   function promptTaken(run: LocalRun, turnID: string): void {
+    if (isBegunByOther(turnID, run)) assignHeldTurn(turnID, true)
     const turn = turns.get(turnID)
     const ending = endings.get(turnID)
     sent.delete(run)
@@ -146,6 +147,15 @@ export function createTurns(
     else if (ending) run.end(unreadEnding(ending))
     else beginTurn(turnID, run.sessionID, run, false)
     showHeldTurns(run)
+  }
+
+  /**
+   * Whether something else than the run's prompt began a held turn, which took the prompt while it went on. A turn tells of the prompt
+   * that began it in its second event. False if that has not come.
+   */
+  function isBegunByOther(turnID: string, run: LocalRun): boolean {
+    const second = held.get(turnID)?.events[1]?.event
+    return second !== undefined && !(second.type === 'prompt' && second.clientID === run.promptID)
   }
 
   /** Shows the held turns of the run's thread, now that its prompt is not on its way. */

@@ -5,6 +5,7 @@ import { connectSource } from '@reply/core/source'
 import { afterEach, expect, test } from 'vitest'
 import { codex } from '../../src/codex.ts'
 import { collectReplies } from '../collect-replies.ts'
+import { delayListener } from './delayed-listener.ts'
 import { playDesk, playLateDesk, promptAndWait } from './desk-scene.ts'
 import { type Listener, listenerToken, startListener } from './listener.ts'
 import { connectToolDesk, playToolDesk } from './tool-desk.ts'
@@ -83,6 +84,42 @@ test('a listener that is killed in mid-turn leaves a reply that failed, and serv
   const next = await chat.prompt({ text: '[scenario:meanwhile] Go.', sessionID }).result
   expect([next.outcome, textOf(next)]).toEqual(['completed', 'The second answer.'])
 })
+
+test("a prompt that joins another client's turn before that was seen is part of its reply", async () => {
+  listener = await startListener(version)
+  const { url, model } = listener
+  const slow = await delayListener(url)
+  const [chat, desk] = [await connected(slow.url), await connected(url)]
+  const { sessionID } = await chat.prompt({ text: '[scenario:plain] Go.' }).result
+  slow.hold()
+  const theirs = desk.prompt({ text: '[scenario:slow] Theirs.', sessionID })
+  await model.held('slow')
+  const mine = chat.prompt({ text: '[scenario:meanwhile] Mine.', sessionID })
+  await slow.sent('turn/start')
+  slow.release()
+  model.release('slow')
+  const replies = [await mine.result, await theirs.result]
+  slow.close()
+  expect(replies.map((reply) => [reply.outcome, reply.prompt?.text, textOf(reply)])).toEqual(
+    replies.map(() => ['completed', '[scenario:slow] Theirs.', 'I begin.\n\nThe second answer.']),
+  )
+  expect([mine.joined, replies[0]?.promptIDs.length]).toEqual([true, 2])
+})
+
+test.each(['chat', 'desk'])(
+  'two prompts at once, that of the %s first, are one turn, whose answer each shows once',
+  async (first) => {
+    listener = await startListener(version)
+    const { url } = listener
+    const [chat, desk] = [await connected(url), await connected(url)]
+    const { sessionID } = await chat.prompt({ text: '[scenario:plain] Go.' }).result
+    const prompts = (first === 'chat' ? [chat, desk] : [desk, chat]).map((client) =>
+      client.prompt({ text: '[scenario:meanwhile] Go on.', sessionID }),
+    )
+    const replies = await Promise.all(prompts.map((stream) => stream.result))
+    for (const reply of replies) expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'The second answer.'])
+  },
+)
 
 test('a tool of another client is run there, and its picture is attached to the call', async () => {
   listener = await startListener(version)

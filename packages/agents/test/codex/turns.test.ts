@@ -117,6 +117,24 @@ test('a prompt whose turn ended before the response is handled fails if it was n
   ])
 })
 
+test("another client's turn that takes a prompt before it was seen keeps its answer, and the prompt gets its own", async () => {
+  const mine = await runRecorded((run) => {
+    const theirs = run.child({ background: true })
+    const turns = createTurns(
+      createRunWriter(() => 0),
+      () => true,
+      () => theirs,
+    )
+    turns.expectTurn(run)
+    const prompt = { type: 'prompt', messageID: 'm', text: 'Go.' } as const
+    write(turns, 'turn', { type: 'turn' }, { ...prompt, clientID: theirs.promptID }, say('One.'))
+    turns.promptTaken(run, 'turn')
+    write(turns, 'turn', { ...prompt, clientID: run.promptID }, say('Two.'), end)
+  })
+  expect([mine.outcome, textOf(mine)]).toEqual(['completed', 'Two.'])
+  expect(mine.children.map(({ reply }) => [reply.outcome, textOf(reply)])).toEqual([['stopped', 'One.']])
+})
+
 test('a sub-agent that writes to the threads above it leaves them where they are', async () => {
   const begun: (string | undefined)[] = []
   const reply = await runRecorded((prompted) => {

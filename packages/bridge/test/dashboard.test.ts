@@ -37,20 +37,23 @@ const place = { at: 1000, channel: 'tg', chat: '7' } as const
 const ask = {
   ...place,
   type: 'ask',
+  started: 'elsewhere',
   askType: 'question',
   requestID: 'a',
   executionID: 'abc',
   sessionID: 'ses_1',
 } as const
-const run = { ...place, type: 'run', executionID: 'abc', actorID: '1', messageID: '5', server: 'home' } as const
+const ids = { executionID: 'abc', actorID: '1', messageID: '5', server: 'home' } as const
+const run = { ...place, type: 'run', started: 'chat', ...ids } as const
 const events: readonly BridgeEvent[] = [
   { type: 'channel', at: 1000, channel: 'tg', status: 'receiving' },
   { ...place, type: 'inbound', kind: 'text', actorID: '1', verdict: 'postponed' },
   { ...run, phase: 'ended', outcome: 'completed', times: { firstByteMs: 1 } },
   { ...ask, phase: 'answered', waitedMs: 1 },
+  { type: 'unshown', at: 1000, server: 'home', sessionID: 'ses_1', askType: 'question', requestID: 'a' },
   {
-    ...{ ...place, type: 'delivery', executionID: 'abc', shown: 1, undelivered: 1, doubtful: 1, calls: 1 },
-    ...{ rateLimited: 1, firstShownMs: 1, deliveredMs: 1 },
+    ...{ ...place, type: 'delivery', started: 'chat', executionID: 'abc', shown: 1, undelivered: 1, doubtful: 1 },
+    ...{ calls: 1, rateLimited: 1, firstShownMs: 1, deliveredMs: 1 },
   },
   { ...place, type: 'notice', kind: 'final', to: 'phone', executionID: 'abc', result: 'sent', doubtful: 1 },
   { ...place, type: 'transcription', result: 'understood', tookMs: 1 },

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import type { BridgeEvent } from '../src/events/event.ts'
 import { askIn, driven, posted, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
 
 afterEach(stopDesk)
@@ -25,6 +26,33 @@ test('no limit of the bridge ends a run of the desk or answers its request', asy
   await passes(() => false, 1000)
   expect(run.isOpen()).toBe(true)
   run.end({ type: 'completed' })
+})
+
+test('events tell that a run was started elsewhere, where its request was answered, and that one has no chat', async () => {
+  const events: BridgeEvent[] = []
+  const { desk, passes, telegram } = await startDesk({ observers: [(event) => events.push(event)] })
+  const run = desk(sessionID, 'Go')
+  const answers = askIn(run, 'one')
+  await passes(shows('touch one'))
+  const { settled } = telegram.press(1, posted('touch one')[0]?.messageId ?? 0, 'Allow once')
+  await passes(() => answers.length > 0)
+  await settled
+  askIn(run, 'two')
+  await passes(shows('touch two'))
+  run.closeAsk('two')
+  run.end({ type: 'completed' })
+  askIn(desk('ses_desk', 'Go'), 'three')
+  await passes(() => events.some(({ type }) => type === 'unshown'))
+  const asks = events.filter((event) => event.type === 'ask' && event.phase !== 'asked')
+  expect(asks).toMatchObject([
+    { started: 'elsewhere', requestID: 'one', phase: 'answered', actorID: '1' },
+    { started: 'elsewhere', requestID: 'two', phase: 'withdrawn', actorID: undefined },
+  ])
+  expect(events.filter((event) => event.type === 'run' && event.phase === 'ended')).toMatchObject([
+    { started: 'chat' },
+    { started: 'elsewhere' },
+  ])
+  expect(events.filter(({ type }) => type === 'unshown')).toMatchObject([{ requestID: 'three', sessionID: 'ses_desk' }])
 })
 
 test('the person at the desk is not rung, until a request has waited for `quietMs`', async () => {

@@ -12,12 +12,17 @@ import type { Execution } from '../src/state/execution.ts'
 const place = { at: 1000, channel: 'tg', chat: '7' } as const
 const inbound: BridgeEvent = { ...place, type: 'inbound', kind: 'text', actorID: '1', messageID: '5', verdict: 'taken' }
 const ended: BridgeEvent = {
-  ...{ ...place, type: 'run', phase: 'ended', executionID: 'abc123', actorID: '1', messageID: '5', server: 'home' },
-  ...{ sessionID: 'ses_1', outcome: 'completed', times: { postedMs: 10, firstByteMs: 400, endedMs: 900 } },
+  ...{ ...place, type: 'run', phase: 'ended', started: 'chat', executionID: 'abc123', actorID: '1', messageID: '5' },
+  ...{
+    server: 'home',
+    sessionID: 'ses_1',
+    outcome: 'completed',
+    times: { postedMs: 10, firstByteMs: 400, endedMs: 900 },
+  },
 }
 const delivery: BridgeEvent = {
-  ...{ ...place, type: 'delivery', executionID: 'abc123', sessionID: 'ses_1', shown: 2, undelivered: 0, doubtful: 0 },
-  ...{ calls: 7, rateLimited: 1, deliveredMs: 1200 },
+  ...{ ...place, type: 'delivery', started: 'chat', executionID: 'abc123', sessionID: 'ses_1', shown: 2 },
+  ...{ undelivered: 0, doubtful: 0, calls: 7, rateLimited: 1, deliveredMs: 1200 },
 }
 
 test('the log has a JSON line for each event, with its ids', () => {
@@ -52,9 +57,29 @@ test('the metrics count by channel and outcome, in Prometheus text', async () =>
   expect(contentType).toContain('text/plain')
   expect(shown).toContain('reply_bridge_runs{channel="tg"} 0')
   expect(shown).toContain('reply_bridge_inbounds_total{channel="tg",kind="text",verdict="taken"} 1')
-  expect(shown).toContain('reply_bridge_runs_total{channel="tg",server="home",outcome="completed"} 1')
+  expect(shown).toContain('reply_bridge_runs_total{channel="tg",server="home",outcome="completed",started="chat"} 1')
   expect(shown).toContain('reply_bridge_rate_limited_total{channel="tg"} 1')
   expect(shown).toContain('reply_bridge_first_byte_seconds_sum{channel="tg"} 0.4')
+})
+
+test('the metrics tell runs that were started elsewhere from those of the chat, and where their requests were answered', async () => {
+  const { observe, text } = bridgeMetrics()
+  const asked = { ...place, type: 'ask', askType: 'permission', executionID: 'abc123', sessionID: 'ses_1' } as const
+  const answered = { ...asked, phase: 'answered', started: 'elsewhere', requestID: 'per_1' } as const
+  observe({ ...answered, actorID: '1', actorChannel: 'tg' })
+  observe(answered)
+  for (const event of [ended, delivery]) observe({ ...event, started: 'elsewhere' } as BridgeEvent)
+  observe({ type: 'unshown', at: 1000, server: 'home', sessionID: 'ses_1', askType: 'permission', requestID: 'per_2' })
+  const shown = (await text()).split('\n')
+  const labels = 'channel="tg",type="permission",result="answered",started="elsewhere"'
+  expect(shown).toContain(`reply_bridge_asks_total{${labels},by="chat"} 1`)
+  expect(shown).toContain(`reply_bridge_asks_total{${labels},by="other"} 1`)
+  expect(shown).toContain(
+    'reply_bridge_runs_total{channel="tg",server="home",outcome="completed",started="elsewhere"} 1',
+  )
+  expect(shown).toContain('reply_bridge_asks_unshown_total{server="home",type="permission"} 1')
+  // No message began it, so there is no time since one.
+  expect(shown.filter((line) => /^reply_bridge_(first_byte|delivered)_seconds_count/.test(line))).toEqual([])
 })
 
 const beat: BridgeEvent = {
@@ -138,8 +163,8 @@ test('an observer that throws is reported, and the others still hear', () => {
   expect([errors.map(({ message }) => message), heard]).toEqual([['broken'], [inbound]])
 })
 
-/** A run of a message that was just heard, and what is told of it. */
-function startRun(clock: HandClock) {
+/** A run of a message that was just heard, or without one, and what is told of it. */
+function startRun(clock: HandClock, change: Partial<Execution> = {}) {
   const receivedAt = clock.now()
   const told: BridgeEvent[] = []
   const execution: Execution = {
@@ -148,6 +173,7 @@ function startRun(clock: HandClock) {
       ...{ id: '5', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Hi', files: [] },
       ...{ isCommand: false, messageRef: { id: '5' }, receivedAt },
     },
+    ...change,
   }
   const events = createRunEvents(execution, clock, createAnsweredBy(), (event) => told.push(event))
   const posting: Execution = { ...execution, phase: 'posting', sessionID: 'ses_1' }
@@ -169,6 +195,23 @@ test('a run tells when it was posted, first heard of, shown and over, counted fr
     { type: 'run', phase: 'posted', times: { postedMs: 10 } },
     { type: 'run', phase: 'ended', sessionID: 'ses_1', times: { postedMs: 10, endedMs: 60 } },
     { type: 'delivery', shown: 2, calls: 3, firstShownMs: 30, deliveredMs: 60 },
+  ])
+})
+
+test('a run without a message is told as such, with times since it began, and not since the message before it', async () => {
+  const clock = createHandClock()
+  const { now } = clock
+  const byAgent = startRun(clock, { startedBy: 'msg_1', startedAt: now() + 60_000 })
+  const byDesk = startRun(clock, { startedBy: 'msg_2', followed: 'asks', startedAt: now() + 60_000 })
+  await clock.advance(60_000)
+  const told = [byAgent, byDesk].flatMap(({ execution, told }) => {
+    const events = createRunEvents(execution, clock, createAnsweredBy(), (event) => told.push(event))
+    events.onChanged(execution, { ...execution, status: 'complete' })
+    return told
+  })
+  expect(told).toMatchObject([
+    { started: 'agent', times: { endedMs: 0 } },
+    { started: 'elsewhere', times: { endedMs: 0 } },
   ])
 })
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { createPeople } from '../src/people/people.ts'
-import { createFindFollowTarget, followObserver } from '../src/runs/follow-target.ts'
+import { createFindFollowTarget, followObserver, nowhere } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 
 const prompted = {
@@ -47,13 +47,16 @@ async function targetOf(
 const works = { 'session-chat/home/ses_1': ann }
 const home = { homeChat: 'tg:-5/7' }
 
-test('asks go to the chat that works with the session, else to the home chat, else nowhere', async () => {
+test('asks go to the chat that works with the session, else to the home chat, else nowhere, which is told unless the server follows nothing', async () => {
   expect(await targetOf(asking, works, home)).toEqual({ place: ann, follows: 'asks' })
   expect(await targetOf(asking, {}, home)).toEqual({
     place: { channel: 'tg', chat: { id: '-5', thread: '7' } },
     follows: 'asks',
   })
-  expect(await targetOf(asking, {})).toBeUndefined()
+  expect(await targetOf(asking, {})).toBe(nowhere)
+  expect(await targetOf(asking, {}, { follow: 'none' })).toBeUndefined()
+  expect(await targetOf(asking, {}, {}, { progress: { enabled: false } })).toBeUndefined()
+  expect(await targetOf(prompted, {}, { follow: 'all' })).toBeUndefined()
 })
 
 /** The rows of a session that a person prompted last in this chat. No chat works with it. */
@@ -73,10 +76,10 @@ test('without such chats, asks go to the private chat where a person with `appro
   expect(await targetOf(asking, hers, { follow: 'all' })).toEqual({ place: ann, follows: 'asks' })
   expect(await targetOf(asking, hers, { follow: 'none' })).toBeUndefined()
   expect(await targetOf(asking, hers, home)).toMatchObject({ place: { chat: { id: '-5' } } })
-  expect(await targetOf(asking, promptedBy('2', { id: '2', kind: 'private' }))).toBeUndefined()
-  expect(await targetOf(asking, promptedBy('3', { id: '3', kind: 'private' }))).toBeUndefined()
-  expect(await targetOf(asking, promptedBy('1', { id: '-7', kind: 'shared' }))).toBeUndefined()
-  expect(await targetOf(asking, hers, {}, {}, createMirrors([['tg:1', 'tg:-7']]))).toBeUndefined()
+  expect(await targetOf(asking, promptedBy('2', { id: '2', kind: 'private' }))).toBe(nowhere)
+  expect(await targetOf(asking, promptedBy('3', { id: '3', kind: 'private' }))).toBe(nowhere)
+  expect(await targetOf(asking, promptedBy('1', { id: '-7', kind: 'shared' }))).toBe(nowhere)
+  expect(await targetOf(asking, hers, {}, {}, createMirrors([['tg:1', 'tg:-7']]))).toBe(nowhere)
 })
 
 test('without an ask there is nothing to show of a run, unless the chat follows all', async () => {
@@ -92,7 +95,7 @@ test('a run is not followed if a chat wrote its prompt, if its chat shows it any
   const background = { ...asking, prompt: undefined, promptIDs: [] } as Reply
   expect(await targetOf(background, { ...works, 'home/home/ses_1': '07' })).toBeUndefined()
   expect(await targetOf(background, works)).toEqual({ place: ann, follows: 'asks' })
-  expect(await targetOf(asking, { 'session-chat/home/ses_1': { channel: 'old', chat: { id: '1' } } })).toBeUndefined()
+  expect(await targetOf(asking, { 'session-chat/home/ses_1': { channel: 'old', chat: { id: '1' } } })).toBe(nowhere)
 })
 
 test('a bridge that shows no requests follows none', async () => {

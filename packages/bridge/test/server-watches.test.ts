@@ -1,8 +1,9 @@
 import { type Client, emptyReply, type Observation, type Reply, type ReplyObserver } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
+import type { BridgeEvent } from '../src/events/event.ts'
 import type { HeldLease } from '../src/members/membership.ts'
-import type { FollowTarget } from '../src/runs/follow-target.ts'
+import { type FollowTarget, nowhere } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { createServerWatches } from '../src/shards/server-watches.ts'
 import type { Shard } from '../src/shards/shard.ts'
@@ -45,7 +46,8 @@ async function scene(failures = 0) {
   } as unknown as Client
   const errors: Error[] = []
   const shown: ReplyObserver = {}
-  const targets = new Map<string, FollowTarget>()
+  const targets = new Map<string, FollowTarget | typeof nowhere>()
+  const events: BridgeEvent[] = []
   const followed: string[] = []
   const follow = async (server: string, { sessionID }: Reply, { place, follows }: FollowTarget) => {
     followed.push(`${server} ${sessionID} ${place.chat.id} ${follows}`)
@@ -75,10 +77,12 @@ async function scene(failures = 0) {
       commitWithoutLease: async (...given) => await call(() => real.commitWithoutLease(...given)),
       withRetries,
     },
+    clock: createHandClock(),
+    emit: (event) => events.push(event),
     onError: (error) => errors.push(error),
   })
   const lease = { name: 'server/home' } as HeldLease
-  return { store, hints, watched, watches, lease, errors, shown, targets, followed }
+  return { store, hints, watched, watches, lease, errors, shown, targets, followed, events }
 }
 
 test('only a member with the lease watches the server, in the directory of the config', async () => {
@@ -155,4 +159,32 @@ test('a run that was started elsewhere is shown by the shard of its chat, here o
   await rest()
   expect((await store.list('wake/')).map(({ key }) => key)).toEqual(['wake/07/home/ses_far'])
   expect([hints, errors]).toEqual([['wake/07'], []])
+})
+
+test('each request that no chat could show is told once', async () => {
+  const { watches, lease, watched, targets, events, errors } = await scene()
+  targets.set('ses_desk', nowhere)
+  watches.add(lease)
+  const prompted = replyOf('ses_desk', 'Go on')
+  const observers = watched[0]?.observe(prompted) ?? []
+  const see = async (...requestIDs: readonly string[]): Promise<void> => {
+    const asks = requestIDs.map((requestID) => ({
+      requestID,
+      status: 'pending',
+      type: 'question',
+      sessionID: 'ses_sub',
+    }))
+    const reply = { ...prompted, asks } as unknown as Reply
+    for (const observer of observers) passOn(observer, { type: 'partChanged', reply } as Observation)
+    await rest()
+  }
+  await see('que_1')
+  await see('que_1', 'que_2')
+  await see()
+  const told = { type: 'unshown', server: 'home', sessionID: 'ses_sub', askType: 'question' }
+  expect(events).toMatchObject([
+    { ...told, requestID: 'que_1' },
+    { ...told, requestID: 'que_2' },
+  ])
+  expect([events.length, errors]).toEqual([2, []])
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { bridgeTracing } from '../src/opentelemetry.ts'
 
-const run = { channel: 'tg', chat: '7', executionID: 'abc123' } as const
+const run = { channel: 'tg', chat: '7', executionID: 'abc123', started: 'chat' } as const
 const ids = { ...run, type: 'run', actorID: '1', messageID: '5', server: 'home', sessionID: 'ses_1' } as const
 const ask = { ...run, type: 'ask', askType: 'permission', requestID: 'per_1', sessionID: 'ses_1' } as const
 const delivery = { ...run, type: 'delivery', shown: 2, undelivered: 0, doubtful: 0 } as const

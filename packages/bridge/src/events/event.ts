@@ -36,9 +36,18 @@ export interface InboundEvent extends EventPlace {
   readonly why?: string | undefined
 }
 
+/**
+ * How a run began:
+ * - `chat`: by a message of its chat.
+ * - `agent`: by the agent itself, for example when a sub-agent in the background was done.
+ * - `elsewhere`: by another client of the server, for example a terminal. Its chat follows it.
+ */
+export type RunStart = 'chat' | 'agent' | 'elsewhere'
+
 /** A run started, was found after a restart, or ended. */
 export interface RunEvent extends EventPlace {
   readonly type: 'run'
+  readonly started: RunStart
   /** `posted`: it is being sent to the server. `found`: found after a restart. `ended`: it ended. */
   readonly phase: 'posted' | 'found' | 'ended'
   /** The run's id, as people see it in the chat. */
@@ -55,11 +64,10 @@ export interface RunEvent extends EventPlace {
   readonly outcome?: Outcome | undefined
   /** Why it failed. Absent otherwise. May quote the server. */
   readonly reason?: string | undefined
-  /** Times since the message with the prompt was received. Each is absent until it happened. */
   readonly times: RunTimes
 }
 
-/** Times since the message with the prompt was received, in ms. */
+/** Times since the message with the prompt was received, or since the chat showed a run without one, in ms. Each is absent until it happened. */
 export interface RunTimes {
   /** When it was posted to the server. */
   readonly postedMs?: number | undefined
@@ -72,6 +80,8 @@ export interface RunTimes {
 /** A question or permission request was asked, answered, rejected or withdrawn. */
 export interface AskEvent extends EventPlace {
   readonly type: 'ask'
+  /** How its run began. */
+  readonly started: RunStart
   /** What happened. `withdrawn`: it ended without an answer, for example because the run was stopped. */
   readonly phase: 'asked' | 'answered' | 'rejected' | 'withdrawn'
   /** The type of the ask. */
@@ -92,9 +102,26 @@ export interface AskEvent extends EventPlace {
   readonly waitedMs?: number | undefined
 }
 
+/** A run that was started elsewhere asks something, and there is no chat to show it. */
+export interface UnshownEvent {
+  readonly type: 'unshown'
+  /** In ms since the epoch. */
+  readonly at: number
+  /** The server's name in the config. */
+  readonly server: string
+  /** The session that asks: the run's own, or that of a sub-agent. */
+  readonly sessionID: string
+  /** The type of the ask. */
+  readonly askType: 'question' | 'permission'
+  /** The ask's id on the server. */
+  readonly requestID: string
+}
+
 /** A reply was delivered: the chat shows all of it that could be shown. */
 export interface DeliveryEvent extends EventPlace {
   readonly type: 'delivery'
+  /** How its run began. */
+  readonly started: RunStart
   /** The run of the reply. */
   readonly executionID: string
   /** Absent if it ended before it had a session. */
@@ -109,9 +136,12 @@ export interface DeliveryEvent extends EventPlace {
   readonly calls: number
   /** How many of them were rate-limited. */
   readonly rateLimited: number
-  /** From the person's message to the first message of the reply in the chat, in ms. Absent if the chat shows none. */
+  /**
+   * From the person's message to the first message of the reply in the chat, in ms. Of a run without one: from when the chat began to
+   * show it. Absent if the chat shows none.
+   */
   readonly firstShownMs?: number | undefined
-  /** From the person's message to the end of the delivery, in ms. */
+  /** To the end of the delivery, in ms, from the same time. */
   readonly deliveredMs: number
 }
 
@@ -252,6 +282,7 @@ export type BridgeEvent =
   | InboundEvent
   | RunEvent
   | AskEvent
+  | UnshownEvent
   | DeliveryEvent
   | NoticeEvent
   | TranscriptionEvent

@@ -67,6 +67,8 @@ function eventMessage(event: BridgeEvent): string {
       return `run ${event.phase}`
     case 'ask':
       return `ask ${event.phase}`
+    case 'unshown':
+      return 'ask has no chat'
     case 'delivery':
       return 'delivered'
     case 'notice':

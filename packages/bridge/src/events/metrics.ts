@@ -30,8 +30,18 @@ export function bridgeMetrics(): BridgeMetrics {
     labelNames: readonly Label[],
   ): Histogram<Label> => new Histogram({ name: `reply_bridge_${name}`, help, labelNames, buckets: seconds, registers })
   const inbounds = counter('inbounds_total', 'Messages, presses and stops by people.', ['channel', 'kind', 'verdict'])
-  const runs = counter('runs_total', 'Runs that ended.', ['channel', 'server', 'outcome'])
-  const asks = counter('asks_total', 'Questions and permission requests that ended.', ['channel', 'type', 'result'])
+  const runs = counter('runs_total', 'Runs that ended.', ['channel', 'server', 'outcome', 'started'])
+  const asks = counter('asks_total', 'Questions and permission requests that ended.', [
+    'channel',
+    'type',
+    'result',
+    'started',
+    'by',
+  ])
+  const unshown = counter('asks_unshown_total', 'Requests of runs started elsewhere, with no chat to show them.', [
+    'server',
+    'type',
+  ])
   const calls = counter('platform_calls_total', 'Calls to the platform for replies.', ['channel'])
   const limited = counter('rate_limited_total', 'Calls that the platform rate-limited.', ['channel'])
   const undelivered = counter('undelivered_total', 'Messages that could not be shown.', ['channel'])
@@ -119,6 +129,7 @@ export function bridgeMetrics(): BridgeMetrics {
       givenBack.inc(event.givenBack)
       return lost.inc(event.lost)
     }
+    if (event.type === 'unshown') return unshown.inc({ server: event.server, type: event.askType })
     if (event.type === 'notice') {
       notices.inc({ channel: event.to, kind: event.kind, result: event.result })
       return doubtful.inc({ channel: event.to }, event.doubtful)
@@ -134,7 +145,10 @@ export function bridgeMetrics(): BridgeMetrics {
         return transcribed.observe({ channel, result: event.result }, event.tookMs / 1000)
       case 'ask':
         if (event.phase === 'asked') return
-        asks.inc({ channel, type: event.askType, result: event.phase })
+        asks.inc({
+          ...{ channel, type: event.askType, result: event.phase, started: event.started },
+          by: event.actorID === undefined ? 'other' : 'chat',
+        })
         if (event.waitedMs !== undefined) waited.observe({ channel, type: event.askType }, event.waitedMs / 1000)
         return
       case 'delivery':
@@ -142,6 +156,8 @@ export function bridgeMetrics(): BridgeMetrics {
         limited.inc({ channel }, event.rateLimited)
         undelivered.inc({ channel }, event.undelivered)
         doubtful.inc({ channel }, event.doubtful)
+        // Without a message, there is no time since one.
+        if (event.started !== 'chat') return
         if (event.firstShownMs !== undefined) firstShown.observe({ channel }, event.firstShownMs / 1000)
         return delivered.observe({ channel }, event.deliveredMs / 1000)
       case 'run': {
@@ -153,8 +169,8 @@ export function bridgeMetrics(): BridgeMetrics {
         open.set({ channel }, ids.size)
         if (event.phase !== 'ended') return
         const { firstByteMs } = event.times
-        runs.inc({ channel, server: event.server, outcome: event.outcome ?? 'none' })
-        if (firstByteMs !== undefined) firstByte.observe({ channel }, firstByteMs / 1000)
+        runs.inc({ channel, server: event.server, outcome: event.outcome ?? 'none', started: event.started })
+        if (firstByteMs !== undefined && event.started === 'chat') firstByte.observe({ channel }, firstByteMs / 1000)
         return
       }
     }

@@ -23,6 +23,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     switch (event.type) {
       case 'channel':
       case 'inbound':
+      case 'unshown':
       case 'failures':
       case 'notice':
       case 'transcription':

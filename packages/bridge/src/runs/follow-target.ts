@@ -17,13 +17,17 @@ export interface FollowTarget {
   readonly follows: 'asks' | 'all'
 }
 
+/** That a reply waits for an answer, and that there is no chat that could show it. */
+export const nowhere = 'nowhere'
+
 /**
  * Resolves with the chat that follows a reply, the same one in every process: the chat that works with its session, else the
  * server's `homeChat`, else the private chat where its session was prompted last, which has the asks alone. That chat counts only
- * if no other chat mirrors it, and its person has `approve`. Undefined for a reply that a prompt of a chat began, without such a chat, if that chat follows nothing, and
- * while the chat has nothing to show of it.
+ * if no other chat mirrors it, and its person has `approve`. `nowhere` without such a chat, if the reply waits for an answer that
+ * the server's `follow` would show. Undefined for a reply that a prompt of a chat began, if its chat follows nothing, and while
+ * the chat has nothing to show of it.
  */
-export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowTarget | undefined>
+export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowTarget | typeof nowhere | undefined>
 
 /** Creates the look-up, which reads the rows of all shards. */
 export function createFindFollowTarget({
@@ -51,13 +55,14 @@ export function createFindFollowTarget({
     const working = stored === undefined ? undefined : toSessionChat(stored)
     const home = rules.homeChat === undefined ? undefined : placeNamed(rules.homeChat)
     const place = working ?? home ?? (await privateChatOf(server, sessionID))
-    if (!place || !hasChannel(place.channel)) return undefined
+    const showsAsks = pendingAsks(reply).length > 0 && config.router.progress.enabled
+    if (!place || !hasChannel(place.channel)) return showsAsks && rules.follow !== 'none' ? nowhere : undefined
     const route = await state.read(`route/${mirrors.keyOf(place)}`)
     const wanted = (route === undefined ? undefined : toRoute(route).follow) ?? rules.follow ?? 'asks'
     if (wanted === 'none') return undefined
     // A private chat that has left the session works with another one.
     const follows = working || home ? wanted : 'asks'
-    if (follows === 'asks' && (pendingAsks(reply).length === 0 || !config.router.progress.enabled)) return undefined
+    if (follows === 'asks' && !showsAsks) return undefined
     return { place, follows }
   }
 

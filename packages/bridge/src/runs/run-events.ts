@@ -2,7 +2,7 @@ import type { Ask, Clock, Reply, ReplyObserver } from '@reply/core'
 import type { Delivery } from '@reply/sink'
 import type { AnsweredBy } from '../asks/answered-by.ts'
 import { eventPlace } from '../events/emit.ts'
-import type { AskEvent, BridgeEvent, EventPlace, RunEvent, RunTimes } from '../events/event.ts'
+import type { AskEvent, BridgeEvent, EventPlace, RunEvent, RunStart, RunTimes } from '../events/event.ts'
 import type { Execution } from '../state/execution.ts'
 
 /** Emits the events of one run. */
@@ -21,19 +21,25 @@ export interface RunEvents {
   onDelivered(execution: Execution, delivery: Delivery): void
 }
 
-/** Emits the events of one run, with times since its message. Only the first time of each kind counts. */
+/**
+ * Emits the events of one run, with times since its message, or since its chat showed a run without one. Only the first time of each
+ * kind counts.
+ */
 export function createRunEvents(
-  { id: executionID, prompt, server }: Execution,
+  { id: executionID, prompt, server, followed, startedBy, startedAt }: Execution,
   clock: Clock,
   answeredBy: AnsweredBy,
   emit: (event: BridgeEvent) => void,
 ): RunEvents {
+  const started: RunStart = followed ? 'elsewhere' : startedBy === undefined ? 'chat' : 'agent'
+  // The message of a run of the agent itself is that of the run before it.
+  const began = started === 'chat' ? prompt.receivedAt : startedAt
   /**
    * Measures durations. How long ago the message was received is only known by the wall clock, because that may predate this
    * process.
    */
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()
-  const received = { afterMs: Math.max(0, clock.now() - prompt.receivedAt), at: monotonic() }
+  const received = { afterMs: Math.max(0, clock.now() - began), at: monotonic() }
   const askedTimes = new Map<string, number>()
   let times: RunTimes = {}
   let firstShownMs: number | undefined
@@ -87,6 +93,7 @@ export function createRunEvents(
     const { shown: messages, undelivered, doubtful, calls, rateLimited } = delivery
     emit({
       type: 'delivery',
+      started,
       ...placeNow(),
       executionID,
       sessionID,
@@ -105,6 +112,7 @@ export function createRunEvents(
     const { id: messageID, actor } = prompt
     emit({
       type: 'run',
+      started,
       phase,
       ...placeNow(),
       executionID,
@@ -132,6 +140,7 @@ export function createRunEvents(
     const waitedMs = phase === 'asked' || askedAt === undefined ? undefined : monotonic() - askedAt
     emit({
       type: 'ask',
+      started,
       phase,
       ...placeNow(),
       askType,
@@ -150,7 +159,7 @@ export function createRunEvents(
     return eventPlace(prompt, clock.now())
   }
 
-  /** Returns the time since the message with the prompt was received, in ms. At least 0. */
+  /** Returns the time since the message with the prompt was received, or since a run without one was shown, in ms. At least 0. */
   function msSinceMessage(): number {
     return received.afterMs + monotonic() - received.at
   }

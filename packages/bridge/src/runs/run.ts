@@ -488,11 +488,13 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     // Until then the run counts as running: a bridge that stops meanwhile stores it as it is here.
     const told = show.isElsewhere() ? [] : await notices.writesAtEnd(execution, ended, stream?.reply)
     const before = execution
-    execution = { ...execution, ...change }
-    const writes = [registry.writeExecution(execution), ...more, ...told]
+    // Another change may replace it before this one is stored.
+    const after = { ...execution, ...change }
+    execution = after
+    const writes = [registry.writeExecution(after), ...more, ...told]
     await state.withRetries(() => state.commit(writes))
     if (told.length > 0) void notices.send()
-    events.onChanged(before, execution)
+    events.onChanged(before, after)
   }
 
   /**

@@ -616,9 +616,11 @@ export async function beginUnpromptedRun(
    */
   async function updateExecution(change: Partial<Execution>, more: readonly Write[] = []): Promise<void> {
     const before = execution
-    execution = { ...execution, ...change }
-    const writes = [registry.writeExecution(execution), ...more]
+    // Another change may replace it before this one is stored.
+    const after = { ...execution, ...change }
+    execution = after
+    const writes = [registry.writeExecution(after), ...more]
     await state.withRetries(() => state.commit(writes))
-    events.onChanged(before, execution)
+    events.onChanged(before, after)
   }
 }

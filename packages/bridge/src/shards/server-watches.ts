@@ -1,8 +1,9 @@
-import { type Client, observerOf, type Reply, type ReplyObserver } from '@reply/core'
+import { type Client, type Clock, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { toError } from '../error.ts'
+import type { BridgeObserver } from '../events/emit.ts'
 import type { HeldLease } from '../members/membership.ts'
 import type { ChatPlace } from '../place.ts'
-import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
+import { type FindFollowTarget, followObserver, nowhere } from '../runs/follow-target.ts'
 import { isUnprompted } from '../runs/unprompted-runs.ts'
 import { homeKey } from '../state/registry.ts'
 import { keyInShard, wakePrefix } from '../state/shard-of.ts'
@@ -37,6 +38,8 @@ export function createServerWatches({
   shardOf,
   findFollowTarget,
   state,
+  clock,
+  emit,
   onError,
 }: {
   readonly servers: ReadonlyMap<string, Client>
@@ -47,6 +50,8 @@ export function createServerWatches({
   readonly shardOf: (place: ChatPlace) => string
   readonly findFollowTarget: FindFollowTarget
   readonly state: Pick<SharedState, 'read' | 'commitWithoutLease' | 'withRetries'>
+  readonly clock: Clock
+  readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
 }): ServerWatches {
   /** By the names of the leases: stops the watch. */
@@ -93,12 +98,21 @@ export function createServerWatches({
 
   /**
    * Returns a function that shows a reply in the chat that follows it, if this process has that chat. Otherwise it hands the session
-   * to the member that has it.
+   * to the member that has it. Emits `unshown` once for each request that no chat could show.
    */
   function followFor(server: string): (reply: Reply) => Promise<ReplyObserver | undefined> {
+    const unshown = new Set<string>()
     return async (reply) => {
       const target = await state.withRetries(() => findFollowTarget(server, reply))
       if (!target) return undefined
+      if (target === nowhere) {
+        for (const { requestID, sessionID, type: askType } of pendingAsks(reply)) {
+          if (unshown.has(requestID)) continue
+          unshown.add(requestID)
+          emit({ type: 'unshown', at: clock.now(), server, sessionID, askType, requestID })
+        }
+        return undefined
+      }
       const name = shardOf(target.place)
       const shard = shards.find(name)
       if (shard) return await shard.follow(server, reply, target)

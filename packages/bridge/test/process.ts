@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -25,12 +26,6 @@ export async function bundleFixture(name: string, folder: string): Promise<strin
     platform: 'node',
     format: 'esm',
     conditions: ['@reply/source'],
-    // grammY's fetch knows signals by the name of their class, which esbuild changes where a module uses the global one.
-    keepNames: true,
-    // Packages in CommonJS call `require`.
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
-    },
     plugins: [
       {
         name: 'agents',
@@ -42,10 +37,15 @@ export async function bundleFixture(name: string, folder: string): Promise<strin
           })),
       },
       {
-        name: 'libsql',
-        // Its binary can't be bundled.
-        setup: ({ onResolve }) =>
-          onResolve({ filter: /^libsql$/ }, () => ({ path: import.meta.resolve('libsql'), external: true })),
+        name: 'external',
+        // Other packages are loaded as they are: some have binaries, and some don't work in one file with others.
+        setup: ({ onResolve, resolve }) =>
+          onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, ...options }) => {
+            if (pluginData === 'resolving' || path.startsWith('@reply/') || isBuiltin(path)) return undefined
+            const found = await resolve(path, { ...options, pluginData: 'resolving' })
+            // An optional one may not be installed.
+            return { path: found.path || path, external: true }
+          }),
       },
     ],
   })
@@ -54,7 +54,13 @@ export async function bundleFixture(name: string, folder: string): Promise<strin
 
 /** Runs a file of `bundleFixture`. */
 export function run(script: string, ...args: readonly string[]): Running {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return runWith({}, script, ...args)
+}
+
+/** Does the same with variables beside those of this process. */
+export function runWith(env: Readonly<Record<string, string>>, script: string, ...args: readonly string[]): Running {
+  const stdio = ['ignore', 'pipe', 'inherit'] as const
+  const child = spawn(process.execPath, [script, ...args], { stdio: [...stdio], env: { ...process.env, ...env } })
   const lines: string[] = []
   const reader = createInterface({ input: child.stdout })
   reader.on('line', (line) => lines.push(line))

@@ -9,9 +9,12 @@ export const faults = ['wait', '5xx', 'taken 5xx', 'cut before', 'cut after', 's
 type Fault = (typeof faults)[number]
 
 /** A message as a person sees it. */
-interface Seen {
+export interface Seen {
+  readonly id: string
   readonly text: string
   readonly files: readonly Uint8Array[]
+  /** The labels of its buttons, which stay on WhatsApp. */
+  readonly buttons: readonly string[]
 }
 
 /** Which requests of a chat fail, and how. */
@@ -37,7 +40,10 @@ export interface Chat {
   readonly platform: PlatformName
   /** How the platform calls it. */
   readonly id: string
+  /** Writes to the bot, on Slack in the thread that the first message began. */
   say(text: string): void
+  /** Presses a button of a message. Throws if the message has none with that label. */
+  press(id: string, label: string): void
   /** The bot's messages, oldest first. */
   seen(): readonly Seen[]
   /** Lets requests fail from now on. */
@@ -50,6 +56,8 @@ export interface Town {
   readonly chats: readonly Chat[]
   /** The people of its chats. */
   readonly people: readonly string[]
+  /** Calls the observer after each change of what people see. Returns a function that stops it. */
+  observe(observer: () => void): () => void
   /** Grows with each request that changes what people see. */
   requests(): number
   /** How many requests failed so far. */
@@ -65,6 +73,7 @@ async function telegramTown(count: number): Promise<Town> {
   return {
     platform: telegramOn(fake),
     people: ids.map(String),
+    observe: fake.observe,
     requests: () => fake.calls.filter(({ method }) => /^(send(?!Chat)|edit|delete)/.test(method)).length,
     failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
     chats: ids.map((id) => ({
@@ -75,7 +84,13 @@ async function telegramTown(count: number): Promise<Town> {
         fake
           .screen(id)
           .filter(({ from, isDraft }) => from === 'bot' && !isDraft)
-          .map(({ text, photo, document }) => ({ text, files: [photo, document].flatMap((one) => one?.bytes ?? []) })),
+          .map(({ messageId, text, photo, document, buttons }) => ({
+            id: String(messageId),
+            text,
+            files: [photo, document].flatMap((one) => one?.bytes ?? []),
+            buttons: buttons.flat().map((button) => button.text),
+          })),
+      press: (message, label) => void fake.press(id, Number(message), label),
       fail: ({ fault, only, nth, times }) => {
         const method = only === 'files' ? /^send(?:Photo|Document|MediaGroup)$/ : /^(?:send(?!Chat)|edit|delete)/
         const own =
@@ -93,19 +108,30 @@ async function slackTown(count: number): Promise<Town> {
   return {
     platform: slackOn(fake),
     people: ['U1'],
+    observe: fake.observe,
     requests: () => fake.calls.filter(({ method }) => /^(chat\.|files\.)/.test(method)).length,
     failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
     chats: indexesOf(count).map((index) => {
       const id = `D${index + 1}`
+      let root = ''
       return {
         platform: 'slack',
         id,
-        say: (text) => void fake.say(id, text),
+        say: (text) => {
+          const ts = fake.say(id, text, root ? { threadTs: root } : {})
+          root ||= ts
+        },
         seen: () =>
           fake
             .screen(id)
             .filter(({ from }) => from === 'bot')
-            .map(({ text, files }) => ({ text, files: files.map(({ bytes }) => bytes) })),
+            .map(({ ts, text, files, controls }) => ({
+              id: ts,
+              text,
+              files: files.map(({ bytes }) => bytes),
+              buttons: controls.flat().map(({ label }) => label),
+            })),
+        press: (message, label) => void fake.press(id, message, label),
         fail: ({ fault, only, nth, times }) => {
           const to = only === 'files' ? { method: 'files.completeUploadExternal' } : { method: /^(?:chat|files)\./ }
           const own =
@@ -131,6 +157,7 @@ async function discordTown(count: number): Promise<Town> {
   return {
     platform: discordOn(fake),
     people: ['800000000000000001'],
+    observe: fake.observe,
     requests: () => fake.calls.filter(({ name }) => /^(post|edit|remove)$/.test(name)).length,
     failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
     chats: indexesOf(count).map((index) => {
@@ -143,7 +170,13 @@ async function discordTown(count: number): Promise<Town> {
           fake
             .screen(id)
             .filter(({ from }) => from === 'bot')
-            .map(({ text, files }) => ({ text, files: files.map(({ bytes }) => bytes) })),
+            .map(({ messageId, text, files, rows }) => ({
+              id: messageId,
+              text,
+              files: files.map(({ bytes }) => bytes),
+              buttons: rows.flat().flatMap((one) => (one.type === 'button' ? [one.label] : [])),
+            })),
+        press: (message, label) => void fake.press(id, message, label),
         fail: ({ fault, only, nth, times }) => {
           const own =
             fault === 'wait'
@@ -164,6 +197,7 @@ async function whatsappTown(count: number): Promise<Town> {
   return {
     platform: whatsappOn(fake),
     people: ids,
+    observe: fake.observe,
     requests: () => fake.calls.filter(({ kind }) => !/^(typing|number)$/.test(kind)).length,
     failed: () => fake.calls.filter(({ fault }) => fault !== undefined).length,
     chats: ids.map((id, index) => ({
@@ -174,7 +208,13 @@ async function whatsappTown(count: number): Promise<Town> {
         fake
           .screen(id)
           .filter(({ from }) => from === 'business')
-          .map(({ text, document }) => ({ text, files: document ? [document.bytes] : [] })),
+          .map((one) => ({
+            id: one.id,
+            text: one.text,
+            files: one.document ? [one.document.bytes] : [],
+            buttons: one.buttons.map(({ label }) => label),
+          })),
+      press: (message, label) => void fake.press(id, message, label),
       fail: ({ fault, only, nth, times }) => {
         const own =
           fault === 'wait'

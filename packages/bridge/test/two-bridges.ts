@@ -368,9 +368,12 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     if (reverted.length > lateCalls) wrong.push(`showed an older text for a while: ${named(reverted)}`)
     if (twice.length > 0) wrong.push(`prompted twice: ${twice.join()}`)
     if (atWork() > doubtful) wrong.push(`${atWork()} messages are at work for ever`)
+    // What is wrong comes last, because a long output loses its beginning.
     if (wrong.length > 0)
-      wrong.push(chats.map((chat) => `${chat}:\n${shown.now(chat).join('\n')}\n${callsIn(chat)}`).join('\n'))
-    if (wrong.length > 0) wrong.push(processes.map(({ name, said }) => `${name}: ${said()}`).join('\n'))
+      wrong.unshift(
+        processes.map(({ name, said }) => `${name}: ${said()}`).join('\n'),
+        chats.map((chat) => `${chat}:\n${shown.now(chat).join('\n')}\n${callsIn(chat)}`).join('\n'),
+      )
     return {
       finals: finals.length,
       doubled: copiesNow,

@@ -11,10 +11,7 @@ if (!kinds.includes(kind)) throw new Error(`REPLY_TESTS is ${kind}. It must be o
 const root = fileURLToPath(new URL('./packages', import.meta.url))
 const packages = readdirSync(root).filter((name) => existsSync(`${root}/${name}/test`))
 
-/**
- * `npm run test:full` also runs the property tests of `npm test`, with more values, and `npm run test:nightly` with new
- * ones each day.
- */
+/** `npm run test:nightly` also runs the property tests of `npm test`, with more values, which are new each day. */
 const propertyTestsOf = (name: string): string[] =>
   readdirSync(`${root}/${name}/test`, { encoding: 'utf8', recursive: true })
     .filter((file) => file.endsWith('.test.ts'))
@@ -23,7 +20,7 @@ const propertyTestsOf = (name: string): string[] =>
 
 const testsOf = (name: string): string[] => [
   `packages/${name}/test/**/*.${kind}.ts`,
-  ...(kind === 'full' || kind === 'nightly' ? propertyTestsOf(name) : []),
+  ...(kind === 'nightly' ? propertyTestsOf(name) : []),
 ]
 
 export default defineConfig({

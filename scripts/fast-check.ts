@@ -1,6 +1,6 @@
 // The tests' fast-check. `npm test` tries the same values each time, so that a failure comes from the change under
-// test, and at most 300 of a property. `npm run test:full` tries as many as the property asks for. `npm run test:nightly`
-// tries new ones each day, from a printed seed.
+// test, and at most 300 of a property. `npm run test:nightly` tries as many as the property asks for, new ones each day, from
+// a printed seed.
 import fc from '../node_modules/fast-check/lib/fast-check.js'
 import { firstSeed } from './first-seed.ts'
 

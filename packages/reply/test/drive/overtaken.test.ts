@@ -80,11 +80,51 @@ test('a prompt that another client overtakes shows nothing of its run, and then 
 })
 
 test('a plugin that adds to the text of a prompt makes it no other client’s', async () => {
-  const { advance, opencode, sessionID } = await startSession({ rules: { ...old, added: ' Be brief.' } })
+  const { advance, opencode, sessionID } = await startSession({
+    rules: { ...old, rewritten: (text) => `${text} Be brief.` },
+  })
   const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
   await advance(readsAtMs + 3 * stepMs)
   expect([two.reply?.phase, two.joined]).toEqual(['working', false])
   await advance(2000)
+  expect([textOf(await two.result), two.joined]).toEqual(['Answer to prompt 2.', false])
+  await opencode.close()
+})
+
+test('a plugin that rewrites the text of a prompt delays its answer, and makes it no other client’s', async () => {
+  const { advance, opencode, sessionID } = await startSession({
+    rules: { ...old, rewritten: (text) => text.replace('prompt 2', 'Rewritten') },
+  })
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(60_000)
+  expect([textOf(await two.result), two.joined]).toEqual(['Answer to prompt 2.', false])
+  await opencode.close()
+})
+
+test('a picture of another client is not taken for a prompt with a text', async () => {
+  const delayMs = (what: string, _: unknown, path: string): number =>
+    what === 'request' && path.endsWith('/prompt_async') ? 500 : 1
+  const { advance, server, opencode, sessionID } = await startSession({ rules: old, wire: { delayMs } })
+  const { calls, observe } = observing()
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' }, { observe })
+  await advance(100)
+  server.promptElsewhere(sessionID, '')
+  await advance(60_000)
+  expect([textOf(await two.result), two.joined]).toEqual(['Answer to prompt 2.', false])
+  expect(calls.map(({ ends }) => ends)).toEqual([['Answer to prompt 2.']])
+  await opencode.close()
+})
+
+test('a picture of another client that comes into a run is not taken for a prompt with a text', async () => {
+  const delayMs = (what: string, _: unknown, path: string): number =>
+    what === 'request' && path.endsWith('/prompt_async') ? 1500 : 1
+  const { advance, server, opencode, sessionID } = await startSession({ rules: old, wire: { delayMs } })
+  server.promptElsewhere(sessionID, 'desk.')
+  await advance(60)
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(20)
+  server.promptElsewhere(sessionID, '')
+  await advance(60_000)
   expect([textOf(await two.result), two.joined]).toEqual(['Answer to prompt 2.', false])
   await opencode.close()
 })

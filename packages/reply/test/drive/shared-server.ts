@@ -33,8 +33,8 @@ export interface ServerRules {
    * runs, in a step that names the last prompt (also measured on 1.2.27). Otherwise, as on 1.18.34, each runs.
    */
   readonly losesLatePrompts: boolean
-  /** What a plugin adds to the text of each prompt. Default: nothing. */
-  readonly added?: string
+  /** What a plugin makes of the text of each prompt. Default: it stays. */
+  readonly rewritten?: (text: string) => string
 }
 
 /**
@@ -44,7 +44,7 @@ export interface ServerRules {
 export interface SharedServer {
   readonly directory: string
   connect(): SharedClient
-  /** Posts a prompt of a client that is not ours, such as the terminal at a desk. */
+  /** Posts a prompt of a client that is not ours, such as the terminal at a desk: a picture without a text if that is empty. */
   promptElsewhere(sessionID: string, text: string): void
   /** Ends a run before its first step, as Escape at the desk does. */
   stopElsewhere(sessionID: string): void
@@ -84,6 +84,7 @@ interface Session {
 
 const directory = '/shared'
 const model = { providerID: 'model', modelID: 'model' }
+const picture = { type: 'file', mime: 'image/png', filename: 'it.png', url: 'data:image/png;base64,AA==' }
 const noTokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
 
 /**
@@ -94,7 +95,10 @@ export function createSharedServer(
   clock: HandClock,
   wire: Wire,
   stepMs: () => number,
-  { version, losesLatePrompts, added = '' }: ServerRules = { version: '1.18.33', losesLatePrompts: false },
+  { version, losesLatePrompts, rewritten = (text) => text }: ServerRules = {
+    version: '1.18.33',
+    losesLatePrompts: false,
+  },
 ): SharedServer {
   const sessions = new Map<string, Session>()
   const streams = new Set<(frame: string) => void>()
@@ -340,7 +344,8 @@ export function createSharedServer(
     prompts.push(text)
     session.unanswered.push(text)
     const info = { id, sessionID, role: 'user', time: { created: clock.now() }, agent: 'build', model }
-    const part = { id: nextID('prt'), sessionID, messageID: id, type: 'text', text: text + added }
+    const content = text === '' ? picture : { type: 'text', text: rewritten(text) }
+    const part = { id: nextID('prt'), sessionID, messageID: id, ...content }
     messages.push({ info, parts: [part] })
     publish('message.updated', { sessionID, info })
     publish('message.part.updated', { sessionID, part, time: clock.now() })

@@ -145,6 +145,19 @@ async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<Fou
 }
 
 /**
+ * Reads the session and resolves with the id of the only prompt with a text that it got since `after`. Undefined if there
+ * are none or several. Rejects if the session can't be read.
+ */
+export async function findOnlyPrompt(
+  server: RunServer,
+  posted: Pick<PostedPrompt, 'sessionID' | 'directory' | 'after'>,
+): Promise<string | undefined> {
+  const { messages } = await readBackTo(server, posted, posted.after ?? noMessage)
+  const [first, second] = promptsIn(messagesAfter(messages, posted.after)).filter(({ text }) => text !== '')
+  return second ? undefined : first?.id
+}
+
+/**
  * Resolves with a session's read back to the run of a message, including the sub-agents since then. Doesn't apply the
  * read. Rejects with `invalid` for a sub-agent's session, and if the session can't be read.
  */

@@ -6,7 +6,7 @@ import type { LeftPrompt } from '../inbox.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
 import { toReplyError } from '../session-reader.ts'
-import { findPosted } from './find-posted.ts'
+import { findOnlyPrompt, findPosted } from './find-posted.ts'
 import { type FoundReply, recognizeByID, recognizeByText } from './recognize.ts'
 import type { RunServer } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
@@ -43,6 +43,8 @@ export interface PromptToJoin {
  */
 const lookMs = 1000
 const maxLooks = 5
+/** After how many checks the server has surely stored a prompt that it took. 7 s in all. */
+const storedLooks = 3
 /** How many checks in a row may fail. Four and a half minutes in all, if each fails at once. */
 const maxFailures = 20
 
@@ -126,7 +128,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
       if (failures > maxFailures) throw error
       if (error) continue
       answers += 1
-      if (where === undefined && (await hasMissedRun())) return
+      if (where === undefined && ((await hasMissedRun()) || (await isOnlyPrompt()))) return
       if (hasEnded() || isGivenUp()) return
       if (where === 'gone' && isPosted) return endWithoutReply('withdrawn')
       // Checks twice, because a run may be about to begin.
@@ -158,6 +160,24 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     endSearch()
     onEnded(reply)
     return true
+  }
+
+  /**
+   * Attaches to the running reply although its prompt has another text, if the session got no other prompt once the
+   * server has surely stored this one: a plugin has rewritten the text. Resolves with whether it has. False if that
+   * prompt came into a run that went on, and if the session can't be read, which is reported.
+   */
+  async function isOnlyPrompt(): Promise<boolean> {
+    const [other] = options.others ?? []
+    if (messageID !== undefined || !current || other === undefined || !isPosted || answers < storedLooks) return false
+    try {
+      if ((await findOnlyPrompt(server, { ...place, after: place.newestMessageID })) !== other) return false
+      found(current, { reply: current.reply(), joined: false, messageID: other })
+      return true
+    } catch (error) {
+      server.onError(toReplyError(error))
+      return false
+    }
   }
 
   /**

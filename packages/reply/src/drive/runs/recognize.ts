@@ -152,17 +152,20 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
   }
 
   /**
-   * Reads a prompt until its text is stored, up to five times, and resolves with whether it contains the text. True if it isn't
-   * stored after that, or the source doesn't show it. Reads again after failures. After five, resolves with false, because
-   * another client's run must not be taken for this prompt's.
+   * Reads a prompt until its text is stored, up to five times, and resolves with whether it contains the text. True if nothing
+   * of it is stored after that, or the source doesn't show it. False for one without a text, such as a picture or a shell
+   * command. Reads again after failures. After five, resolves with false, because another client's run must not be taken
+   * for this prompt's.
    */
   async function hasText(id: string, text: string): Promise<boolean> {
     let failures = 0
+    let isStored = false
     for (let look = 0; look < maxLooks && !over.aborted; ) {
       try {
-        const stored = await server.sessions.readWrittenText(place, id)
-        if (stored === undefined) return true
-        if (stored !== '') return stored.includes(text)
+        const written = await server.sessions.readWrittenText(place, id)
+        if (written === undefined) return true
+        if (written.text !== '') return written.text.includes(text)
+        isStored = written.isStored
         look += 1
       } catch (error) {
         const reported = toReplyError(error)
@@ -175,7 +178,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
       }
       await pause(server.clock, failures > 0 ? failedMs * 2 ** failures : storedMs * 2 ** look, over)
     }
-    return !over.aborted
+    return !over.aborted && !isStored
   }
 
   /** Ends the search. Comparisons that have not begun are skipped. */

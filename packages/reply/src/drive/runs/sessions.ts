@@ -27,15 +27,21 @@ export interface Sessions {
    */
   refresh(place: SessionRef, since?: number): Promise<ReplyError | undefined>
   /**
-   * The text of a user message. Undefined if the server doesn't have it, empty if it isn't stored yet. Rejects if it can't be
-   * read.
+   * The text that a person wrote in a message, empty if there is none, and whether any part of it is stored yet. Undefined if
+   * the server doesn't have it. Rejects if it can't be read.
    */
-  readWrittenText(place: SessionRef, messageID: string): Promise<string | undefined>
+  readWrittenText(place: SessionRef, messageID: string): Promise<WrittenText | undefined>
   /**
    * Resolves with a session and its directory, which is read over REST if it is unknown. Rejects with `gone` if the
    * session doesn't exist.
    */
   find(sessionID: string): Promise<SessionRef>
+}
+
+/** What a person wrote in a message, as far as it is stored. */
+export interface WrittenText {
+  readonly text: string
+  readonly isStored: boolean
 }
 
 /** A session before a prompt is posted. */
@@ -131,13 +137,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     }
   }
 
-  /**
-   * Resolves with the text that a person wrote in a message. Undefined if the server doesn't have it, empty if it isn't stored
-   * yet. Rejects if it can't be read.
-   */
-  async function readWrittenText(place: SessionRef, messageID: string): Promise<string | undefined> {
+  /** Resolves with the text that a person wrote in a message. Undefined if the server doesn't have it. Rejects if it can't be read. */
+  async function readWrittenText(place: SessionRef, messageID: string): Promise<WrittenText | undefined> {
     const message = await source.message(place, messageID)
-    return message && writtenText(message.parts)
+    return message && { text: writtenText(message.parts), isStored: message.parts.length > 0 }
   }
 
   /**

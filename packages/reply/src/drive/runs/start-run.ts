@@ -165,7 +165,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
       isOfOther = true
       run.detach()
       server.idleCheck.expectNone(sessionID)
-      const others = reply.promptIDs.slice(0, 1)
+      const others = whose === 'unclear' ? [] : reply.promptIDs.slice(0, 1)
       findRun(place, async () => await posting, others).catch((error) => endAsFailed(sessionID, error))
     })
     attach(opened, { reply: opened.reply(), joined: false })

@@ -14,8 +14,8 @@ export function isBegunByOther({ promptIDs }: Reply, messageID: string | undefin
 /**
  * Whose run a reply shows that was opened for a prompt. Another client's if the server took its prompt first.
  * `messageID` and `text` are the opened prompt's. On servers that make the ids, the texts decide. `unclear` if a step
- * came whose prompt wasn't seen. Undefined while the reply shows neither, and if there is neither id nor text. A prompt that
- * contains the text counts as the own one, because plugins may add to it.
+ * came whose prompt wasn't seen, or is a picture without a text. Undefined while the reply shows neither, and if there is
+ * neither id nor text. A prompt that contains the text counts as the own one, because plugins may add to it.
  */
 export function whoseRun(
   { promptIDs, prompt, messages }: Reply,
@@ -27,8 +27,11 @@ export function whoseRun(
     return 'own'
   if (first === undefined) return parentIDs.length > 0 && (messageID ?? text) !== undefined ? 'unclear' : undefined
   if (messageID !== undefined) return 'other'
-  const written = prompt?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])) ?? []
-  if (text === undefined || written.length === 0) return undefined
+  const parts = prompt?.parts ?? []
+  const written = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  // Some sources show a prompt without its parts.
+  if (text === undefined || parts.length === 0) return undefined
+  if (written.length === 0) return messages.length > 0 ? 'unclear' : undefined
   return written.some((each) => each.includes(text.trim())) ? 'own' : 'other'
 }
 

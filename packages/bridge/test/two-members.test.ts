@@ -549,7 +549,21 @@ test('a /stop at a member that does not own the chat stops the run within half a
   const { chat } = await beginRun(first)
   receiver = second
   telegram.say(chat, '/stop')
-  expect(await passes('it is stopped', () => said(chat).includes(texts.canceled))).toBeLessThanOrEqual(500)
+  const isSaid = (): boolean => said(chat).some((text) => text.includes(texts.canceled))
+  expect(await passes('it is stopped', isSaid)).toBeLessThanOrEqual(500)
+  // The answer says it, so it needs no message.
+  telegram.say(chat, 'hello')
+  await passes('the next prompt is answered', () => said(chat).includes('You said: hello.'))
+  expect(said(chat)).toEqual(['Working.\n\n⏹️ Stopped.', 'You said: hello.'])
+})
+
+test('a /stop is answered with a message if the chat has a newer one than the answer', async () => {
+  const [first] = await startTwo()
+  const { chat } = await beginRun(first)
+  telegram.say(chat, 'hello')
+  await passes('it is queued', () => said(chat).includes(texts.queued(1)))
+  telegram.say(chat, '/stop')
+  await passes('it is stopped', () => said(chat).includes(texts.canceled))
 })
 
 test('a /stop whose owner is frozen stops the run that ran when it was sent, once another bridge takes the chat over', async () => {

@@ -58,10 +58,11 @@ export interface Policy {
   readonly repliesToPrompt: 'last' | 'all'
   /**
    * When to post that a run was aborted. `elsewhere`: only if another program aborted it. After an abort by yours, the chat
-   * usually shows that already. `always`: after every abort. Choose it if people can stop a run from a different chat.
+   * usually shows that already. `always`: after every abort. Choose it if people can stop a run from a different chat. `below`: like
+   * `elsewhere`, and after an abort by yours the last message of the answer says so below its text, see `Delivery.saysStopped`.
    * Default `elsewhere`.
    */
-  readonly abortNotice: 'elsewhere' | 'always'
+  readonly abortNotice: 'elsewhere' | 'always' | 'below'
   /**
    * Code in an answer and diffs in a permission that are longer than this are posted as a file if the port supports it,
    * in UTF-16 units. Default 4,000.
@@ -108,7 +109,7 @@ const fields = {
   notifyAfterMs: ms.default(30_000),
   repliesToPrompt: z.enum({ last: 'last', all: 'all' } satisfies Named<Policy['repliesToPrompt']>).default('last'),
   abortNotice: z
-    .enum({ elsewhere: 'elsewhere', always: 'always' } satisfies Named<Policy['abortNotice']>)
+    .enum({ elsewhere: 'elsewhere', always: 'always', below: 'below' } satisfies Named<Policy['abortNotice']>)
     .default('elsewhere'),
   documentLength: z.number().int().min(500).default(4000),
   files: z.enum({ all: 'all', sent: 'sent', none: 'none' } satisfies Named<Policy['files']>).default('all'),
@@ -137,7 +138,7 @@ const descriptions: Readonly<Record<keyof Policy, string>> = {
   repliesToPrompt:
     "Which messages of the answer reply to the prompt: 'last' is the first and the last one, 'all' is each. Default: last.",
   abortNotice:
-    "When to post that a run was aborted: 'elsewhere' only if another client aborted it, 'always'. Default: elsewhere.",
+    "When to post that a run was aborted: 'elsewhere' only if another client aborted it, 'always', 'below' like 'elsewhere' and otherwise in a line below the answer. Default: elsewhere.",
   documentLength: 'Code and diffs that are longer than this are posted as a file, in UTF-16 units. Default: 4000.',
   files:
     "Which files are posted: 'all' those that the agent sends and its tools return, 'sent' those that it sends, 'none'. Default: all.",

@@ -96,6 +96,8 @@ export interface Texts {
   endings: Readonly<Record<Extract<Outcome, 'aborted' | 'timed-out'>, string>>
   /** The reply stopped early: a person rejected an ask, or the agent did not continue. */
   stopped: (why: StopReason) => string
+  /** Below an answer that people of the chat stopped. Only with the policy `abortNotice: 'below'`. */
+  stoppedHere: string
   /** How a lost reply ended, by reason. */
   lost: Readonly<Record<LostReason, string>>
   /** The reply failed. `reason` is one line and ends with a full stop. */
@@ -282,6 +284,7 @@ export const texts: Texts = {
     aborted: 'Aborted.',
     'timed-out': 'Timed out: aborted after too long without progress.',
   },
+  stoppedHere: '⏹️ Stopped.',
   stopped: (why) => `Stopped: ${stopTexts[why]}. Send another message to continue.`,
   lost: lossTexts,
   failed: (reason) => `Failed: ${reason}`,

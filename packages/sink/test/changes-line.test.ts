@@ -39,6 +39,13 @@ test('a line about its files is below the answer of a short run, with the button
   expect(scene.fake.calls.map(({ verb }) => verb).filter((verb) => verb !== 'typing')).toEqual(['post'])
 })
 
+test('it is below the line that the run was stopped, in the same message', async () => {
+  const stopped = { outcome: 'aborted', aborting: 'requested', ...changed(41) } as const
+  const below = { sink: { policy: { abortNotice: 'below' } } } as const
+  const scene = await settled(settledWith([answer], stopped), below)
+  expect(shown(scene)).toEqual([['It is done.\n\n*⏹️ Stopped.*\n\n*1 file · +41 −1*', 'Diff=b/diff']])
+})
+
 test('a single file and no lines are named so', async () => {
   const one = { changes: { msg_1: [{ path: 'a', kind: 'modified', patches: [] }] } } satisfies Partial<Reply>
   expect(shown(await settled(settledWith([answer], one))).at(-1)).toEqual(['It is done.\n\n*1 file*', 'Diff=b/diff'])

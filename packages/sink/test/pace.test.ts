@@ -324,3 +324,15 @@ describe('the calls of another process', () => {
     expect(pace.pausedUntil() - clock.now()).toBe(2500)
   })
 })
+
+test('knows whether the newest message of its chat and thread is its own', () => {
+  const { of, pace } = setUp()
+  const [other, elsewhere] = [of('chat'), of('chat', 'thread')]
+  expect(pace.hasPostedLast()).toBe(false)
+  pace.startCall()?.(true)
+  elsewhere.startCall()?.(true)
+  other.startCall('edit')?.()
+  expect([pace, other, elsewhere].map((one) => one.hasPostedLast())).toEqual([true, false, true])
+  other.startCall()?.(true)
+  expect([pace, other, elsewhere].map((one) => one.hasPostedLast())).toEqual([false, true, true])
+})

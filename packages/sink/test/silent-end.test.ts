@@ -64,6 +64,26 @@ describe('a run that was aborted through this process', () => {
     expect(saidIn(viewOf(settledWith([sealed], { outcome: 'aborted' })), 'ending')).toEqual(['*Aborted.*'])
   })
 
+  test('is told below its text where the policy wants it, in the same message', async () => {
+    const scene = createScene({ sink: { policy: { abortNotice: 'below' } } })
+    scene.show(replyWith([open]))
+    await scene.pass(1000)
+    scene.show(settledWith([sealed], aborted))
+    expect((await scene.end()).saysStopped).toBe(true)
+    expect(textsOf(scene)).toEqual([expect.stringMatching(/^It grew to here\.\n\n.*Stopped\./)])
+    expect([scene.fake.screen().length, scene.fake.notifications]).toEqual([1, 0])
+  })
+
+  test.each<[string, Viewing]>([
+    ['it had no text', {}],
+    ['nothing can be edited', { mode: 'sealed' }],
+    ['the host has no word for it', { texts: { ...english, stoppedHere: ' ' } }],
+  ])('is not told below its text if %s', (why, viewing) => {
+    const reply = settledWith(why === 'it had no text' ? [thought('Hm.')] : [sealed], aborted)
+    const { cards } = viewOf(reply, { ...viewing, policy: { abortNotice: 'below' } })
+    expect(cards.map(({ type }) => type)).toEqual(why === 'it had no text' ? [] : ['answer'])
+  })
+
   test('is told if it was not seen to stop', () => {
     const lost = { ...aborted, outcome: 'lost', lostReason: 'not-stopped' } as const
     expect(saidIn(viewOf(settledWith([sealed], lost)), 'ending')).toHaveLength(1)

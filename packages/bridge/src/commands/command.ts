@@ -36,6 +36,8 @@ export interface Command {
 export type CommandReply = ChatMessage & {
   /** The session that an answer to it continues. Default: the session of the chat. */
   readonly session?: SessionRef | undefined
+  /** Resolves with whether the chat shows this by then, so that it is not posted. Never rejects. Default: it is posted at once. */
+  readonly isShown?: Promise<boolean> | undefined
   /** Returns what to post if the chat does not take the file of the reply. `why` is a sentence. */
   readonly withoutFile?: ((why: string) => ChatMessage) | undefined
 }
@@ -109,14 +111,15 @@ export async function replyOrErrorText<Reply extends CommandReply | undefined>(
 }
 
 /**
- * Posts a reply, and remembers its session. If the chat does not take its file, posts `withoutFile`. Never rejects: failures go
+ * Posts a reply unless the chat shows it, and remembers its session. If the chat does not take its file, posts `withoutFile`. Never rejects: failures go
  * to the bridge's `onError`.
  */
 export async function postReply(
   channels: Pick<Channels, 'tryPost' | 'post'>,
   place: ChatPlace,
-  { session, withoutFile, ...message }: CommandReply,
+  { session, withoutFile, isShown, ...message }: CommandReply,
 ): Promise<void> {
+  if (await isShown) return
   if (!withoutFile) return void (await channels.tryPost(place, message, session))
   const { replyTo } = message
   try {

@@ -1,3 +1,4 @@
+import { emptyReply, isShownText, partsOf } from '@reply/core'
 import { stopwatch } from '@reply/core/internal'
 import type { Actor, MessageRef } from '@reply/sink'
 import { receivedAgoMs } from '../chats/seen-messages.ts'
@@ -139,6 +140,28 @@ async function isNextHeld({ runner, clock }: CommandServices, place: ChatPlace):
   return isHeld
 }
 
+/** How long a stop may take to be shown below the answers before it gets a message of its own, in ms. */
+const shownMs = 2000
+
+/**
+ * Resolves with whether each of these answers says in the chat that it was stopped, at the latest after `shownMs`. Undefined if the
+ * stop needs a message: one of the answers has no text yet, or the chat is not private, so that people write in between.
+ */
+function shownBelow(
+  stopped: readonly ActiveRun[],
+  place: ChatPlace,
+  clock: CommandServices['clock'],
+): Promise<boolean> | undefined {
+  const hasText = (run: ActiveRun): boolean => partsOf(run.stream()?.reply ?? emptyReply('')).some(isShownText)
+  if (place.chat.kind !== 'private' || !stopped.every(hasText)) return undefined
+  const here = stopped.map(({ sinks }) => sinks.find((one) => placeKey(one) === placeKey(place))?.sink)
+  let isShown = false
+  const all = Promise.all(here.map(async (sink) => await sink?.settled())).then((each) => {
+    isShown = each.every((delivery) => delivery?.saysStopped)
+  })
+  return waitAtMost(all, shownMs, clock).then(() => isShown)
+}
+
 /**
  * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
  * one of them if there is nothing else to stop. If the place has no run, stops those that were started elsewhere and whose asks it
@@ -151,7 +174,7 @@ async function isNextHeld({ runner, clock }: CommandServices, place: ChatPlace):
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
   const { place, person, actor, messageRef, command = '/stop' } = request
-  const { runner, runs, routes, people, servers, onError } = services
+  const { runner, runs, routes, people, servers, clock, onError } = services
   await runner.whenRestored(place)
   const received = messageRef && (await aimOf(services, request, messageRef))
   const isHeld = runs.active(place).length === 0 && (await isNextHeld(services, place))
@@ -179,7 +202,7 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
     const stops = await Promise.allSettled(mine.map(async (run) => await cancelFor(run, actor)))
     const failed = stops.find((stop) => stop.status === 'rejected')
     if (failed) throw failed.reason
-    if (mine.length > 0) return { text: texts.canceled }
+    if (mine.length > 0) return { text: texts.canceled, isShown: shownBelow(mine, place, clock) }
     const route = await routes.routeOf(place)
     const client = route && servers.get(route.server)
     // The session may have a run that was started elsewhere.

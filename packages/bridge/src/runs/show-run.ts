@@ -54,7 +54,13 @@ function sinkFor(
   const { policy, texts: ownTexts } = channels.sinkFields(channel)
   const shown = chat === prompt.chat && !followed ? { replyTo: prompt.messageRef, author: prompt.actor } : {}
   const options: BridgeSinkOptions = {
-    policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
+    policy: {
+      abortNotice: 'below',
+      toolThrottleMs,
+      heartbeatMs,
+      ...policy,
+      ...((isVerbose || !enabled) && { verbosity }),
+    },
     texts: ownTexts,
     label: id,
     diff: { data: diffButton, command: '/diff' },

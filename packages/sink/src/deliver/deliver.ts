@@ -9,7 +9,7 @@ import type { LayoutOptions, Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
 import type { IntentEntry } from '../ledger/entry.ts'
 import { type AnswerRestrictions, guardFrom, withExplainedFirst, withGuard } from '../ledger/guard.ts'
-import { emptyLedger, type GrowingText, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
+import { emptyLedger, entryAt, type GrowingText, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
 import type { Attachment, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
@@ -26,7 +26,7 @@ import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
 import { canEditIn, createPainter, modeOf, type Picture } from './picture.ts'
 import { createReactionSetter } from './reaction.ts'
-import { reconcile } from './reconcile.ts'
+import { needsEdit, reconcile } from './reconcile.ts'
 import { lastReportDueAt, withReports } from './reports.ts'
 import { createSchedule, createWake } from './schedule.ts'
 import { createNativeDelivery, opensStream } from './streaming.ts'
@@ -258,7 +258,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         await storeLedger({ ...ledger, growing: undefined })
         continue
       }
-      if (operations.length === 0 && reply.phase === 'settled' && isReported) resolveSettled(reply)
+      if (operations.length === 0 && reply.phase === 'settled' && isReported) resolveSettled(reply, slots)
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
       const next = operations.find((operation) => schedule.readyAt(operation) <= now && hasFiles(operation, shownReply))
       if (!next) files.dropLoaded()
@@ -314,12 +314,20 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     onError(new SinkError('chat-closed', `Chat ${chat.id} accepts no messages at the moment. ${cure}`))
   }
 
+  /** Whether the newest message of the chat says that the run was stopped. */
+  function saysStoppedAtEnd(slots: readonly Slot[]): boolean {
+    const slot = slots.find(({ saysStopped }) => saysStopped)
+    if (!slot || !pace.hasPostedLast()) return false
+    const entry = entryAt(ledger, slot.key)
+    return entry?.state === 'shown' && !needsEdit(entry, slot)
+  }
+
   /**
    * Resolves `settled` with what the ledger records. Sets the reaction `done` if the run completed and its answer is
    * delivered, and otherwise removes the reaction.
    */
-  function resolveSettled({ outcome }: Reply): void {
-    const delivery = deliveryOf(ledger)
+  function resolveSettled({ outcome }: Reply, slots: readonly Slot[]): void {
+    const delivery = { ...deliveryOf(ledger), ...(saysStoppedAtEnd(slots) && { saysStopped: true as const }) }
     const isWhole = !delivery.undelivered.some(({ card }) => isAwaited({ type: card }))
     setReaction(outcome === 'completed' && isWhole ? 'done' : undefined)
     isResolved = true

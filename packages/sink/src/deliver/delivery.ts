@@ -19,6 +19,11 @@ export interface Delivery {
   readonly calls: number
   /** How many of them were rate-limited. */
   readonly rateLimited: number
+  /**
+   * Set if a line below the answer says that people stopped the run, and nothing was posted in the chat since that message. Only with
+   * `Policy.abortNotice: 'below'`. Otherwise the chat has to show it elsewhere.
+   */
+  readonly saysStopped?: true | undefined
 }
 
 /** A message that is not in the chat, or with type `ambiguous` perhaps not. */
@@ -124,5 +129,6 @@ export function addDeliveries(a: Delivery, b: Delivery): Delivery {
     doubtful: a.doubtful + b.doubtful,
     calls: a.calls + b.calls,
     rateLimited: a.rateLimited + b.rateLimited,
+    ...((a.saysStopped ?? b.saysStopped) && { saysStopped: true }),
   }
 }

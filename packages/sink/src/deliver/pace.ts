@@ -101,6 +101,8 @@ export interface ChatPace {
   startAside(kind: CallKind): () => void
   /** Starts to send a typing notice, and returns the function to call when the call ends. Other calls needn't have ended. */
   startTyping(): () => void
+  /** Whether the newest message that this process posted in this chat and thread is of this pace. */
+  hasPostedLast(): boolean
   /** Returns true for this process's first call with the topic in this chat. For texts that a chat shows only once. */
   claimTopic(topic: string): boolean
   /**
@@ -153,6 +155,8 @@ export function createPacer({
   const chats = createChats(clock)
   /** Topics that chats have already shown. */
   const reported = createRecent<true>(mostReported)
+  /** By chat and thread: the pace that posted last. */
+  const lastPosts = createRecent<object>(mostReported)
   const shared = new Map<string, SharedBudget>()
   return {
     chat,
@@ -195,6 +199,7 @@ export function createPacer({
     const callsHere = (): ChatCalls => chats.callsIn(place.id)
     /** Identifies this pace in the recorded calls. */
     const by = {}
+    const placeName = JSON.stringify([place.id, place.thread])
     /** Returns what counts calls of this kind: in the chat, and of the client. */
     const bothOf = (kind: CallKind): readonly [Calls, Calls] => [
       callsOfKind(callsHere(), kind, limits, clock),
@@ -284,7 +289,9 @@ export function createPacer({
           for (const one of both) one.inFlight -= 1
           recordCalls(kind)
           callFreeListeners(calls)
-          if (hasPosted) callPostListeners(calls, place.thread)
+          if (!hasPosted) return
+          lastPosts.set(placeName, by)
+          callPostListeners(calls, place.thread)
         }
       },
       onFree: (listener) => {
@@ -363,6 +370,7 @@ export function createPacer({
         const noticesUntil = Math.min(notices, now + mostNotices * noticeMs)
         noticesCountUntil.set(place.thread, Math.max(noticesCountUntil.get(place.thread) ?? 0, noticesUntil))
       },
+      hasPostedLast: () => lastPosts.get(placeName) === by,
       claimTopic: (topic) => {
         const key = `${place.id} ${topic}`
         const isFirst = reported.get(key) === undefined

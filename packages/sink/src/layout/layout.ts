@@ -1,5 +1,5 @@
 import type { Card } from '../ledger/card.ts'
-import { changesKey, contextKey, doneKey } from '../ledger/keys.ts'
+import { changesKey, contextKey, doneKey, stoppedKey } from '../ledger/keys.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { answerSlots } from './answer-slots.ts'
 import { askSlots } from './ask-slots.ts'
@@ -8,7 +8,8 @@ import { hasFooter, type LayoutOptions, type Slot, slotOf, smallLine, withFooter
 /**
  * Lays out cards as messages: renders, measures and splits them. A status goes below a text that grows at the end, if it can
  * be edited, and is left out if that text is streamed. Otherwise it is a message of its own at the end, unless it is
- * `isOnlyBelow`. So does the line about changed files, below the end of the answer. Pure.
+ * `isOnlyBelow`. So does the line about changed files, below the end of the answer. The line that the run was stopped only goes
+ * there. Pure.
  */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
   const status = cards.find((card) => card.type === 'status')
@@ -18,7 +19,8 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
     if (card.type === 'ask') return askSlots(card, options)
     return card.type === 'status' ? [] : [slotOf(card, card.key, card.source, options)]
   })
-  if (!status) return tail?.type === 'answer' ? withChangesBelow(slots, tail, options) : slots
+  const stopped = withStoppedBelow(slots, tail, options)
+  if (!status) return tail?.type === 'answer' ? withChangesBelow(stopped, tail, options) : stopped
   const last = slots.at(-1)
   const isBelow = last?.isGrowing === true && last.card.key === tail?.key
   // A stream shows the activity itself.
@@ -27,6 +29,20 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
   if (status.isOnlyBelow) return slots
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
+}
+
+/**
+ * Moves the line that the run was stopped below the end of the answer. Leaves it out if that is not the last card, or the line does
+ * not fit there.
+ */
+function withStoppedBelow(slots: readonly Slot[], tail: Card | undefined, options: LayoutOptions): readonly Slot[] {
+  const line = slots.find(({ key }) => key === stoppedKey)
+  if (!line) return slots
+  const others = slots.filter((slot) => slot !== line)
+  const last = others.findLast(({ card }) => card === tail)
+  if (tail?.type !== 'answer' || !last || last.isKept || options.streaming || !options.limits.edits) return others
+  const below = withLineBelow(last, line.bubble, options)
+  return below ? others.map((slot) => (slot === last ? { ...below, saysStopped: true } : slot)) : others
 }
 
 /**
@@ -49,5 +65,5 @@ const belowAnswer: ReadonlySet<Card['type']> = new Set(['status', 'file', 'attac
  * notifies.
  */
 function isAfterword(key: string, ledger: Ledger): boolean {
-  return (key === doneKey || key === contextKey || key === changesKey) && !entryAt(ledger, key)
+  return key === stoppedKey || ((key === doneKey || key === contextKey || key === changesKey) && !entryAt(ledger, key))
 }

@@ -40,6 +40,8 @@ export interface Slot {
   readonly isKept?: true | undefined
   /** Whether more text will be added to it. */
   readonly isGrowing: boolean
+  /** Whether a line below its text says that the run was stopped. */
+  readonly saysStopped?: true | undefined
   /** The last message of the answer, or of the ask. */
   readonly isLast?: boolean | undefined
   /** Set for the last message of a streamed text. */

@@ -18,6 +18,9 @@ export const contextKey = 'context'
 /** The line about the files that the run changed. */
 export const changesKey = 'changes'
 
+/** The line below the answer of a run that was stopped here. */
+export const stoppedKey = 'stopped-here'
+
 /** The text before the first card that interrupts it. */
 export const answerKey = 'answer'
 

@@ -1,7 +1,7 @@
-import { type Reply, totalUsage } from '@reply/core'
+import { isShownText, partsOf, type Reply, totalUsage } from '@reply/core'
 import { amount, changesOf, contextPercent, countChanges, endingOf } from '@reply/core/show'
 import type { Card } from '../ledger/card.ts'
-import { changesKey, contextKey, doneKey, endingKey } from '../ledger/keys.ts'
+import { changesKey, contextKey, doneKey, endingKey, stoppedKey } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
 import { filesToShow } from './attachment.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
@@ -18,12 +18,23 @@ export function endingCards(reply: Reply, options: ViewOptions): readonly Card[]
   const done = ending ? undefined : doneCard(reply, options)
   // The message at the end says it, unless the line is there already.
   const changes = done && !options.shown.posted.has(changesKey) ? undefined : changesCard(reply, options)
-  return [ending, changes, context, done].filter((card) => card !== undefined)
+  return [ending, stoppedCard(reply, options), changes, context, done].filter((card) => card !== undefined)
 }
 
 /** Whether the chat already shows that the run was stopped, by the reply to the command or a newer prompt. */
 export function isKnownToChat({ outcome, aborting }: Reply, { policy }: Pick<ViewOptions, 'policy'>): boolean {
-  return outcome === 'aborted' && aborting === 'requested' && policy.abortNotice === 'elsewhere'
+  return outcome === 'aborted' && aborting === 'requested' && policy.abortNotice !== 'always'
+}
+
+/**
+ * Returns the line below the answer that says that people of the chat stopped it. Undefined without an answer, and where no message
+ * can be edited: the line is not worth a message.
+ */
+function stoppedCard(reply: Reply, options: ViewOptions): Card | undefined {
+  const { texts, policy, mode, small } = options
+  if (policy.abortNotice !== 'below' || mode !== 'live' || !isKnownToChat(reply, options)) return undefined
+  if (!partsOf(reply).some(isShownText)) return undefined
+  return { type: 'note', key: stoppedKey, source: smallPrint(texts.stoppedHere, small) }
 }
 
 /** Returns a card that says how the reply ended. Undefined if the answer or the chat already shows it. */

@@ -1,4 +1,4 @@
-import { emptyReply, type Reply } from '@reply/core'
+import { emptyReply, type Message, type Reply } from '@reply/core'
 import type { Delivery } from '@reply/sink'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
@@ -8,12 +8,10 @@ import { texts } from '../src/texts.ts'
 
 const actor = { id: '1', name: 'Ann' }
 const begun: Reply = { ...emptyReply('s1'), phase: 'working' }
-const text = {
-  ...{ id: 'prt_1', messageID: 'msg_1', type: 'text', text: 'Working.' },
-  status: 'open',
-  raw: undefined,
-} as const
-const writing: Reply = { ...begun, messages: [{ id: 'msg_1', parts: [text], raw: undefined }] }
+const parts: Message['parts'] = [
+  { id: 'prt_1', messageID: 'msg_1', type: 'text', text: 'Working.', status: 'open', raw: undefined },
+]
+const writing: Reply = { ...begun, messages: [{ id: 'msg_1', parts, raw: undefined }] }
 
 /** Stops a run. Returns what is posted, and the clock. */
 function stopRun({

@@ -36,7 +36,7 @@ export function interruptCommand(services: CommandServices): Command {
       const isCompacting = active.some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
       if (isCompacting) return { text: texts.compacting }
       const reply = await stopRuns(services, { place, person, ...entry, command: '/interrupt' })
-      return reply.text === texts.canceled ? { ...reply, text: texts.interrupted } : reply
+      return reply.text === texts.canceled ? { text: texts.interrupted } : reply
     },
   }
 }

@@ -524,7 +524,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     play: async (stage) => {
       const { begin, tell, telegram, insist, memory, restart, passes } = stage
       await begin(1, 'hold one')
-      await tell(1, '/stop', /^Stopped|Nothing is running/)
+      await tell(1, '/stop', /Stopped\.|Nothing is running/)
       // It waits for its file, so it is not posted yet. That is asked for again by each process that has the chat.
       telegram.inject({ type: 'stall', method: 'getFile', times: 9 })
       const isPlanned = () =>
@@ -759,7 +759,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
       await prompt(1, 'one')
       wake().write({ type: 'text', delta: 'By itself.' })
       await passes('it is shown', () => isSaid(1, /By itself/))
-      await tell(1, '/stop', /^Stopped|Nothing is running/)
+      await tell(1, '/stop', /Stopped\.|Nothing is running/)
     },
   },
 

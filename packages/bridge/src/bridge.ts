@@ -160,7 +160,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     shards,
     shardOf: (place) => shardOf(place, mirrors),
     findFollowTarget: host.findFollowTarget,
-    ...{ state, clock, emit, onError },
+    state,
+    clock,
+    emit,
+    onError,
   })
   /** The connections through which this process posts, or has posted. Only such a process needs a part of their rate limits. */
   const posting = new Map<string, BridgeConnection>()

@@ -41,8 +41,6 @@ beforeEach(() => {
 })
 afterAll(async () => await stage.close())
 
-const answered = async (id: number, words: string) =>
-  await stage.seen(id, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
 const withButton = async (id: number, label: string) =>
   await stage.seen(id, (screen) =>
     screen.findLast(({ buttons }) => buttons.flat().some((button) => button.text === label)),
@@ -54,7 +52,7 @@ const isTouched = (): boolean => existsSync(join(stage.server.directory, fileOf(
 async function isOver(id: number): Promise<void> {
   await expect.poll(stage.isAtRest).toBe(true)
   stage.telegram.say(id, id === group ? '@fake_bot hi [scenario:hello]' : 'Hi [scenario:hello]')
-  await answered(id, 'Hello to you.')
+  await stage.answered(id, 'Hello to you.')
   expect(stage.telegram.screen(id).flatMap(({ buttons }) => buttons.flat().map((one) => one.text))).not.toContain(
     'Allow once',
   )
@@ -94,7 +92,7 @@ test('a button that is pressed three times at once answers once', async () => {
   const presses = [1, 2, 3].map(() => stage.telegram.press(chat, messageId, 'Allow once').settled)
   const [, ...again] = (await Promise.all(presses)).map(({ text: said }) => said)
   expect(again).toEqual(['This was already resolved.', 'This was already resolved.'])
-  await answered(chat, 'It is touched.')
+  await stage.answered(chat, 'It is touched.')
   await isOver(chat)
   expect(times(chat, 'It is touched.')).toBe(1)
   expect(stage.errors).toEqual([])
@@ -106,8 +104,8 @@ test('of two people who answer at once the first is heard and named, and the oth
   stage.telegram.press(group, messageId, 'Blue', { from: bob })
   const late = await stage.telegram.press(group, messageId, 'Red', { from: cat }).settled
   expect(late.text).toBe('This was already resolved.')
-  await answered(group, 'As you like.')
-  await answered(group, 'Blue · Bob')
+  await stage.answered(group, 'As you like.')
+  await stage.answered(group, 'Blue · Bob')
   expect(times(group, 'As you like.')).toBe(1)
   expect(stage.errors).toEqual([])
 })
@@ -116,8 +114,8 @@ test('a typed answer of 1 MB is refused, and the question stays open', async () 
   stage.telegram.say(chat, 'Ask [scenario:question]')
   await withButton(chat, 'Blue')
   stage.telegram.say(chat, '😀'.repeat(250_000))
-  await answered(chat, 'The limit is 50,000')
+  await stage.answered(chat, 'The limit is 50,000')
   stage.telegram.say(chat, 'Blue')
-  await answered(chat, 'As you like.')
+  await stage.answered(chat, 'As you like.')
   expect(stage.errors).toEqual([])
 })

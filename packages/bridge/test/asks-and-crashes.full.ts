@@ -33,31 +33,28 @@ beforeEach(() => {
 afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
 
-const answered = async (id: number, words: string) =>
-  await stage.seen(id, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
-
 test('a question is answered by the one who asked the agent, and by no other prompter', async () => {
   await stage.start()
   stage.telegram.say(group, '@fake_bot ask [scenario:question]', { from: bob })
-  const asked = await answered(group, 'Which colour?')
+  const asked = await stage.answered(group, 'Which colour?')
   expect(asked.mentions).toEqual([2])
   const refused = await stage.telegram.press(group, asked.messageId, 'Blue', { from: cat }).settled
   expect(refused.text).toBe('You are not allowed to answer this.')
   stage.telegram.press(group, asked.messageId, 'Blue', { from: bob })
-  await answered(group, 'As you like.')
+  await stage.answered(group, 'As you like.')
 })
 
 test('an ask of a session that two chats show is closed in both', async () => {
   await stage.start()
   stage.telegram.say(chat, 'Ask [scenario:question]')
-  const asked = await answered(chat, 'Which colour?')
+  const asked = await stage.answered(chat, 'Which colour?')
   stage.telegram.say(chat, '/current')
-  const [session = ''] = /ses_\w+/.exec((await answered(chat, 'ses_')).text) ?? []
+  const [session = ''] = /ses_\w+/.exec((await stage.answered(chat, 'ses_')).text) ?? []
   const other = chats.at(-1) ?? 0
   stage.telegram.say(other, `/switch ${session}`)
-  await answered(other, 'This chat now continues')
+  await stage.answered(other, 'This chat now continues')
   stage.telegram.say(other, 'And hello [scenario:hello]')
-  const there = await answered(other, 'Which colour?')
+  const there = await stage.answered(other, 'Which colour?')
   stage.telegram.press(other, there.messageId, 'Blue')
   const closed = await stage.seen(chat, (screen) => {
     return screen.find(({ messageId, buttons }) => messageId === asked.messageId && buttons.length === 0)
@@ -68,15 +65,15 @@ test('an ask of a session that two chats show is closed in both', async () => {
 test('a person decides, also much later, about a run that may have begun', async () => {
   await stage.start()
   stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
-  const working = await answered(chat, 'One moment')
+  const working = await stage.answered(chat, 'One moment')
   await stage.stop()
   stage.model.release(`middle${chat}`)
   await stage.start({
     connectTo: (opencode): Client => ({ ...opencode, resume: async () => ({ type: 'unknown' }) }),
   })
-  const asked = await answered(chat, 'Run it again?')
+  const asked = await stage.answered(chat, 'Run it again?')
   // The message of the run is closed above the question, and what had come of the answer stays.
-  const closed = await answered(chat, 'lost track of this run')
+  const closed = await stage.answered(chat, 'lost track of this run')
   expect([working.messageId, closed.messageId, asked.messageId]).toEqual(
     [working.messageId, closed.messageId, asked.messageId].toSorted((a, b) => a - b),
   )
@@ -85,8 +82,8 @@ test('a person decides, also much later, about a run that may have begun', async
   await stage.stop()
   await stage.start({ aheadMs: 7_200_000, router: { backlogAfterMs: 86_400_000 } })
   stage.telegram.press(chat, asked.messageId, 'Run it again')
-  await answered(chat, 'Queued to run.')
-  await answered(chat, 'One moment, done.')
+  await stage.answered(chat, 'Queued to run.')
+  await stage.answered(chat, 'One moment, done.')
 })
 
 test('files that were sent together are one prompt, also when the run before ends meanwhile', async () => {
@@ -95,13 +92,13 @@ test('files that were sent together are one prompt, also when the run before end
   await stage.model.held(`middle${chat}`)
   const file = (name: string) => ({ albumId: `album${chat}`, file: { name, bytes: Buffer.from(`This is ${name}.`) } })
   stage.telegram.say(chat, 'Read these [scenario:hello]', file('one.txt'))
-  await answered(chat, 'Queued, number 1.')
+  await stage.answered(chat, 'Queued, number 1.')
   stage.model.release(`middle${chat}`)
-  await answered(chat, 'One moment, done.')
+  await stage.answered(chat, 'One moment, done.')
   stage.telegram.say(chat, '', file('two.txt'))
-  await answered(chat, 'Hello to you.')
+  await stage.answered(chat, 'Hello to you.')
   stage.telegram.say(chat, '/list')
-  const list = await answered(chat, 'Recent executions')
+  const list = await stage.answered(chat, 'Recent executions')
   expect(list.text.match(/Complete/g)).toHaveLength(2)
 })
 
@@ -124,7 +121,7 @@ test('files that were sent together steer as one prompt', async () => {
   stage.telegram.say(chat, '', file('two.txt'))
   await until(() => prompts.length === 2)
   stage.model.release(`middle${chat}`)
-  await answered(chat, 'Hello to you.')
+  await stage.answered(chat, 'Hello to you.')
   expect(prompts).toMatchObject([{}, { files: [{}, {}] }])
 })
 
@@ -144,9 +141,9 @@ test('a typed answer is written down as one before it goes to the server', async
     }),
   })
   stage.telegram.say(chat, 'Ask [scenario:question]')
-  await answered(chat, 'Which colour?')
+  await stage.answered(chat, 'Which colour?')
   stage.telegram.say(chat, 'blue')
-  await answered(chat, 'As you like.')
+  await stage.answered(chat, 'As you like.')
   expect(stored).toMatchObject([{ text: 'blue', isAnswer: true }])
   await stage.stop()
   // As if the process had died right after the server took the answer.
@@ -157,14 +154,14 @@ test('a typed answer is written down as one before it goes to the server', async
   await store.close()
   await stage.start()
   stage.telegram.say(chat, '/list')
-  const list = await answered(chat, 'Recent executions')
+  const list = await stage.answered(chat, 'Recent executions')
   expect(list.text.match(/Complete/g)).toHaveLength(1)
 })
 
 test('words of a person that come after an answer and a restart are the next prompt', async () => {
   await stage.start()
   stage.telegram.say(chat, 'Ask [scenario:question]')
-  await answered(chat, 'Which colour?')
+  await stage.answered(chat, 'Which colour?')
   await stage.stop()
   await stage.start({
     connectTo: (opencode) => ({
@@ -177,8 +174,8 @@ test('words of a person that come after an answer and a restart are the next pro
     }),
   })
   stage.telegram.say(chat, 'Now say hello [scenario:hello]')
-  await answered(chat, 'As you like.')
-  await answered(chat, 'Hello to you.')
+  await stage.answered(chat, 'As you like.')
+  await stage.answered(chat, 'Hello to you.')
   expect(stage.said(chat).join()).not.toContain('already resolved')
 })
 
@@ -198,7 +195,7 @@ test('a stop that is handled again after a crash leaves the prompt after it alon
   await store.commit([{ type: 'enqueue', queue, id: 'stop', value: JSON.stringify(stop) }])
   await store.close()
   await stage.start()
-  await answered(chat, 'may or may not have run')
+  await stage.answered(chat, 'may or may not have run')
   stage.model.release(`middle${chat}`)
-  await answered(chat, 'One moment, done.')
+  await stage.answered(chat, 'One moment, done.')
 })

@@ -56,8 +56,7 @@ beforeEach(() => {
 afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
 
-const answered = async (words: string) =>
-  await stage.seen(chat, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
+const answered = async (words: string) => await stage.answered(chat, words)
 
 /** Its background work ends while there is no bridge. */
 async function endWhileStopped(): Promise<void> {

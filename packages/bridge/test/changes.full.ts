@@ -51,8 +51,7 @@ beforeEach(() => {
 afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
 
-const answered = async (words: string, id = chat) =>
-  await stage.seen(id, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
+const answered = async (words: string, id = chat) => await stage.answered(id, words)
 
 test('a reply to a later message of a long answer continues its session', async () => {
   await stage.start()

@@ -279,7 +279,7 @@ export async function playDeskRuns(
             `${what} with ${source} on ${platform.name} hangs: ${JSON.stringify(seenThere)} ${bridge?.lines.slice(-5).join('\n')}`,
           ),
         )
-      }, 25_000)
+      }, 60_000)
     })
     return await Promise.race([played, late]).finally(() => clearTimeout(timer))
   }

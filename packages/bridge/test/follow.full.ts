@@ -57,33 +57,19 @@ afterAll(async () => {
   await stage.close()
 })
 
-const answered = async (words: string, where = chat) =>
-  await stage.seen(where, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
+const answered = async (words: string, where = chat) => await stage.answered(where, words)
 
 const asked = async (where = chat) =>
   await stage.seen(where, (screen) =>
     screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
   )
 
-/** Presses the button until that counts: not before the platform has confirmed the message. */
-async function allow(where = chat, by = {}): Promise<void> {
-  const { messageId } = await asked(where)
-  const isOpen = async (): Promise<boolean> => {
-    const message = stage.telegram.screen(where).find((one) => one.messageId === messageId)
-    if (message?.buttons.length) await stage.telegram.press(where, messageId, 'Allow once', by).settled
-    return message?.buttons.length !== 0
-  }
-  await expect.poll(isOpen, { timeout: 30_000 }).toBe(false)
-}
-
 /** Lets the chat work with a session, and returns its id. */
 async function openSession(): Promise<string> {
   stage.telegram.say(chat, 'Hi [scenario:hello]')
   await answered('Hello to you.')
   await stage.statusIs(chat, '✅')
-  stage.telegram.say(chat, '/current')
-  const { text } = await answered('Session:')
-  return /ses_\w+/.exec(text)?.[0] ?? ''
+  return await stage.sessionOf(chat)
 }
 
 /** Lets the desk prompt a session, and resolves with its ask. */
@@ -104,7 +90,7 @@ test('a request of a run that the desk began is shown in the chat, and answered 
   const { stream } = await askAtDesk(sessionID)
   const message = await asked()
   expect(message.text).toMatch(/^❓ From the terminal, project: Allow this\? bash/)
-  await allow()
+  await stage.allow(chat)
   await answered('Allow once · Ann')
   stage.model.release(`end${chat}`)
   const { outcome } = await stream.result
@@ -149,7 +135,7 @@ test('a request in a session of no chat reaches the home chat, and people withou
   const message = await asked(home)
   await stage.telegram.press(home, message.messageId, 'Allow once', { from: { id: 2, name: 'Bob' } }).settled
   expect((await asked(home)).messageId).toBe(message.messageId)
-  await allow(home, { from: { id: chat, name: 'Ann' } })
+  await stage.allow(home, { from: { id: chat, name: 'Ann' } })
   await answered('Allow once · Ann', home)
   stage.model.release(`end${chat}`)
   await stream.result
@@ -201,7 +187,7 @@ test('/new leaves the session: its requests then reach the home chat', async () 
   stage.telegram.say(chat, '/new')
   await answered('starts a new session')
   const { stream } = await askAtDesk(sessionID)
-  await allow(home, { from: { id: chat, name: 'Ann' } })
+  await stage.allow(home, { from: { id: chat, name: 'Ann' } })
   stage.model.release(`end${chat}`)
   await stream.result
   expect(stage.said(chat).join()).not.toContain('Allow this?')
@@ -213,7 +199,7 @@ test('without a home chat, requests of a session that a private chat has left st
   stage.telegram.say(chat, '/new')
   await answered('starts a new session')
   const { stream } = await askAtDesk(sessionID)
-  await allow()
+  await stage.allow(chat)
   stage.model.release(`end${chat}`)
   await stream.result
   expect(stage.said(chat).join()).not.toContain('desk is done')
@@ -238,7 +224,7 @@ test('a session of the desk is listed and taken over', async () => {
   stage.telegram.say(chat, `/switch ${done.sessionID}`)
   await answered('This chat now continues')
   const { stream } = await askAtDesk(done.sessionID)
-  await allow()
+  await stage.allow(chat)
   stage.model.release(`end${chat}`)
   await stream.result
 })
@@ -250,7 +236,7 @@ test.each(['chat', 'desk'])(
     const sessionID = await openSession()
     const { stream, ask } = await askAtDesk(sessionID)
     const { messageId } = await asked()
-    const inChat = async (): Promise<void> => await allow()
+    const inChat = async (): Promise<void> => await stage.allow(chat)
     const atDesk = async (): Promise<void> => await desk.reject(ask).catch(() => {})
     await Promise.all((first === 'chat' ? [inChat, atDesk] : [atDesk, inChat]).map((answer) => answer()))
     stage.model.release(`end${chat}`)

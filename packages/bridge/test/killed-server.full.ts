@@ -23,9 +23,6 @@ beforeAll(async () => {
 })
 afterAll(async () => await stage.close())
 
-const said = async (chat: number, words: string) =>
-  await stage.seen(chat, (screen) => screen.findLast(({ from, text: is }) => from === 'bot' && is.includes(words)))
-
 test('asks of a server that was killed are withdrawn, their chats told, and the next prompts run', async () => {
   await stage.start()
   const asks = [
@@ -33,7 +30,7 @@ test('asks of a server that was killed are withdrawn, their chats told, and the 
     { chat: 502, scenario: 'permission', words: 'touch asked.txt', button: 'Allow once' },
   ]
   for (const { chat, scenario } of asks) stage.telegram.say(chat, `Ask [scenario:${scenario}]`)
-  const shown = await Promise.all(asks.map(async ({ chat, words }) => await said(chat, words)))
+  const shown = await Promise.all(asks.map(async ({ chat, words }) => await stage.answered(chat, words)))
   await stage.server.kill()
   // It is not known yet that the asks are gone, so the buttons stay.
   const presses = asks.map(async ({ chat, button }, index) => {
@@ -48,11 +45,11 @@ test('asks of a server that was killed are withdrawn, their chats told, and the 
   expect(JSON.stringify(asks.map(({ chat }) => stage.said(chat)))).not.toContain(stage.server.url)
   await stage.server.restart()
   for (const { chat } of asks) {
-    const closed = await said(chat, 'No longer needed.')
+    const closed = await stage.answered(chat, 'No longer needed.')
     expect(closed.buttons).toEqual([])
-    await said(chat, 'The end of the reply never arrived.')
+    await stage.answered(chat, 'The end of the reply never arrived.')
     stage.telegram.say(chat, 'Say hello [scenario:hello]')
-    await said(chat, 'Hello to you.')
+    await stage.answered(chat, 'Hello to you.')
   }
   expect(await stage.isAtRest()).toBe(true)
   expect(existsSync(join(stage.server.directory, 'asked.txt'))).toBe(false)
@@ -63,18 +60,18 @@ test('a stop and a typed answer while the server is down say that it can’t be 
   await stage.start()
   stage.telegram.say(503, 'Go on [scenario:slow503]')
   stage.telegram.say(504, 'Ask [scenario:question]')
-  await said(503, 'One moment')
-  await said(504, 'Which colour?')
+  await stage.answered(503, 'One moment')
+  await stage.answered(504, 'Which colour?')
   await stage.server.kill()
   stage.telegram.say(503, '/stop')
   stage.telegram.say(504, 'Blue')
-  await said(503, 'It could not be stopped: The server did not confirm it, so it may still be running.')
-  await said(503, 'The agent could not be stopped. It may still be working. Try again.')
-  await said(504, 'The answer was not sent: The server can’t be reached right now.')
+  await stage.answered(503, 'It could not be stopped: The server did not confirm it, so it may still be running.')
+  await stage.answered(503, 'The agent could not be stopped. It may still be working. Try again.')
+  await stage.answered(504, 'The answer was not sent: The server can’t be reached right now.')
   await stage.server.restart()
   for (const chat of [503, 504]) {
     stage.telegram.say(chat, 'Say hello [scenario:hello]')
-    await said(chat, 'Hello to you.')
+    await stage.answered(chat, 'Hello to you.')
   }
   await stage.stop()
 })

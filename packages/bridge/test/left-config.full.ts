@@ -23,9 +23,6 @@ beforeAll(async () => {
 afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
 
-const said = async (chat: number, words: string) =>
-  await stage.seen(chat, (screen) => screen.findLast(({ from, text: is }) => from === 'bot' && is.includes(words)))
-
 /** What had come of the answer stays, and the reason is below it. */
 async function closedBelow(chat: number, messageId: number): Promise<void> {
   await expect
@@ -51,26 +48,26 @@ async function deleteSessionOf(words: string): Promise<void> {
 test('a server that left the config is told, and the message of its run is closed', async () => {
   await stage.start()
   stage.telegram.say(501, 'Slowly [scenario:slow501]')
-  const working = await said(501, 'One moment')
+  const working = await stage.answered(501, 'One moment')
   stage.telegram.say(501, 'Then hello [scenario:hello]')
-  await said(501, 'Queued, number 1.')
+  await stage.answered(501, 'Queued, number 1.')
   await stage.stop()
   await stage.start({ serverName: 'other' })
-  await said(501, 'The server home is no longer in the bridge’s config')
+  await stage.answered(501, 'The server home is no longer in the bridge’s config')
   await closedBelow(501, working.messageId)
   // What waited goes to the server that the config has now.
-  await said(501, 'Hello to you.')
+  await stage.answered(501, 'Hello to you.')
   stage.model.release('middle501')
 })
 
 test('a run whose session was deleted meanwhile keeps what had come of its answer, with the reason below', async () => {
   await stage.start()
   stage.telegram.say(503, 'Slowly [scenario:slow503]')
-  const working = await said(503, 'One moment')
+  const working = await stage.answered(503, 'One moment')
   await stage.stop()
   await deleteSessionOf('[scenario:slow503]')
   await stage.start()
-  await said(503, 'The session of this message was deleted')
+  await stage.answered(503, 'The session of this message was deleted')
   await closedBelow(503, working.messageId)
   stage.model.release('middle503')
 })
@@ -78,13 +75,13 @@ test('a run whose session was deleted meanwhile keeps what had come of its answe
 test('a person who left the config is told that what waited is not run', async () => {
   await stage.start()
   stage.telegram.say(502, 'Slowly [scenario:slow502]')
-  await said(502, 'One moment')
+  await stage.answered(502, 'One moment')
   stage.telegram.say(502, 'Then hello [scenario:hello]')
-  await said(502, 'Queued, number 1.')
+  await stage.answered(502, 'Queued, number 1.')
   await stage.stop()
   await stage.start({ people: { ann: people.ann } })
   stage.model.release('middle502')
-  await said(502, 'One moment, done.')
-  await said(502, 'Not run')
+  await stage.answered(502, 'One moment, done.')
+  await stage.answered(502, 'Not run')
   expect(stage.said(502).join()).not.toContain('Hello to you.')
 })

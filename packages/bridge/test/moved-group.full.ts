@@ -21,11 +21,9 @@ beforeAll(async () => {
 afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
 
-const said = async (chat: number, words: string) =>
-  await stage.seen(chat, (screen) => screen.findLast(({ from, text: is }) => from === 'bot' && is.includes(words)))
 const sessionIn = async (chat: number): Promise<string> => {
   stage.telegram.say(chat, '/current@fake_bot', { from: ann })
-  return /ses_\w+/.exec((await said(chat, 'ses_')).text)?.[0] ?? ''
+  return /ses_\w+/.exec((await stage.answered(chat, 'ses_')).text)?.[0] ?? ''
 }
 
 // https://core.telegram.org/bots/api#message: both groups get a service message that names the other.
@@ -36,7 +34,7 @@ test('a group that becomes a supergroup keeps its session and what waits, told b
   await stage.model.held('middle1')
   const session = await sessionIn(group)
   stage.telegram.say(group, '@fake_bot Hello next [scenario:hello]', { from: ann })
-  await said(group, 'Queued, number 1.')
+  await stage.answered(group, 'Queued, number 1.')
   stage.telegram.upgrade(group, supergroup)
   const at = { date: Math.floor(Date.now() / 1000), from: { id: 1, is_bot: false, first_name: 'Ann' } }
   const chat = { type: 'group', title: 'Shop' }
@@ -49,8 +47,8 @@ test('a group that becomes a supergroup keeps its session and what waits, told b
   await stage.stop()
   await stage.start()
   stage.model.release('middle1')
-  await said(supergroup, 'One moment, done.')
-  await said(supergroup, 'Hello to you.')
+  await stage.answered(supergroup, 'One moment, done.')
+  await stage.answered(supergroup, 'Hello to you.')
   expect(await sessionIn(supergroup)).toBe(session)
 })
 
@@ -62,9 +60,9 @@ test('a group that becomes a supergroup is also known by a call that is refused'
   const session = await sessionIn(group)
   stage.telegram.upgrade(group, supergroup)
   stage.model.release('middle2')
-  await said(supergroup, 'One moment, done.')
+  await stage.answered(supergroup, 'One moment, done.')
   expect(await sessionIn(supergroup)).toBe(session)
   stage.telegram.say(supergroup, '@fake_bot Hello [scenario:hello]', { from: ann })
-  await said(supergroup, 'Hello to you.')
+  await stage.answered(supergroup, 'Hello to you.')
   expect(await sessionIn(supergroup)).toBe(session)
 })

@@ -45,9 +45,6 @@ afterAll(async () => {
   await stage.close()
 })
 
-const said = async (chat: number, words: string) =>
-  await stage.seen(chat, (screen) => screen.findLast(({ from, text }) => from === 'bot' && text.includes(words)))
-
 /** Starts the bridge, and lets the chat begin a session. Its next prompts wait for `beforePost`. */
 async function openSession(chat: number, router = {}): Promise<string> {
   beforePost = async () => undefined
@@ -66,10 +63,9 @@ async function openSession(chat: number, router = {}): Promise<string> {
   }
   await stage.start({ connectTo, router })
   stage.telegram.say(chat, 'Hi [scenario:hello]')
-  await said(chat, 'Hello to you.')
+  await stage.answered(chat, 'Hello to you.')
   await stage.statusIs(chat, '✅')
-  stage.telegram.say(chat, '/current')
-  return /ses_\w+/.exec((await said(chat, 'Session:')).text)?.[0] ?? ''
+  return await stage.sessionOf(chat)
 }
 
 test('a request of the desk, whose prompt overtook that of the chat, reaches the chat once, and both are answered', async () => {
@@ -85,15 +81,9 @@ test('a request of the desk, whose prompt overtook that of the chat, reaches the
     askedFirst += 1
   }
   stage.telegram.say(chat, 'Mine [scenario:mine]')
-  const { messageId } = await stage.seen(chat, (screen) => screen.find(isAsk))
   await expect.poll(() => askedFirst).toBe(1)
-  const allow = async (): Promise<boolean> => {
-    const message = stage.telegram.screen(chat).find((one) => one.messageId === messageId)
-    if (message?.buttons.length) await stage.telegram.press(chat, messageId, 'Allow once').settled
-    return message?.buttons.length !== 0
-  }
-  await expect.poll(allow, { timeout: 30_000 }).toBe(false)
-  await said(chat, 'This is mine.')
+  await stage.allow(chat)
+  await stage.answered(chat, 'This is mine.')
   await stage.statusIs(chat, '✅')
   expect((await theirs?.result)?.outcome).toBe('completed')
   expect(stage.said(chat).filter((text) => text.includes('touch it'))).toHaveLength(1)
@@ -109,7 +99,7 @@ test('a chat shows its own answer alone if a run of the desk came and went befor
     await theirs.result
   }
   stage.telegram.say(chat, 'Mine [scenario:mine]')
-  await said(chat, 'This is mine.')
+  await stage.answered(chat, 'This is mine.')
   await stage.statusIs(chat, '✅')
   expect((await theirs?.result)?.outcome).toBe('completed')
   expect(stage.said(chat).join()).not.toContain('This is theirs.')
@@ -119,15 +109,15 @@ test('a chat that follows all shows the run of the desk that came before its pro
   const [, , chat = 0] = chats
   const sessionID = await openSession(chat)
   stage.telegram.say(chat, '/follow all')
-  await said(chat, 'with what was asked')
+  await stage.answered(chat, 'with what was asked')
   let theirs: ReplyStream | undefined
   beforePost = async () => {
     theirs ??= desk.prompt({ sessionID, text: 'Theirs [scenario:theirs]' })
     await theirs.result
   }
   stage.telegram.say(chat, 'Mine [scenario:mine]')
-  await said(chat, 'This is mine.')
-  await said(chat, 'This is theirs.')
+  await stage.answered(chat, 'This is mine.')
+  await stage.answered(chat, 'This is theirs.')
   const all = stage.said(chat)
   expect(all.filter((text) => text.includes('Theirs [scenario:theirs]'))).toHaveLength(1)
   expect(all.filter((text) => text.includes('Mine [scenario:mine]'))).toEqual([])
@@ -142,14 +132,14 @@ test('a prompt that steers and joins a run of the desk, because its own run has 
   let theirs: ReplyStream | undefined
   beforePost = async () => {
     stage.model.release('slow')
-    await said(chat, 'One moment, done.')
+    await stage.answered(chat, 'One moment, done.')
     theirs = desk.prompt({ sessionID, text: 'Theirs [scenario:both]' })
     await stage.model.held('both')
   }
   stage.telegram.say(chat, 'And this')
   await stage.stored('And this')
   stage.model.release('both')
-  await said(chat, 'Both are answered.')
+  await stage.answered(chat, 'Both are answered.')
   expect((await theirs?.result)?.outcome).toBe('completed')
   expect(stage.said(chat).filter((text) => text.includes('Both are answered.'))).toHaveLength(1)
   expect(stage.said(chat).filter((text) => text.includes('One moment, done.'))).toHaveLength(1)

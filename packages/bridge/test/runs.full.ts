@@ -33,8 +33,7 @@ beforeEach(() => {
 afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
 
-const answered = async (words: string) =>
-  await stage.seen(chat, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
+const answered = async (words: string) => await stage.answered(chat, words)
 
 test('what waits runs after a stop, and after a run that timed out', async () => {
   await stage.start({ router: { timeoutMs: 6000 } })

@@ -36,6 +36,12 @@ export interface BridgeStage {
   said(chatId: number): readonly string[]
   /** Waits until the chat's screen meets the condition. */
   seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T>
+  /** Waits for a message of the bot with those words. The newest of several. */
+  answered(chatId: number, words: string): Promise<TelegramMessage>
+  /** Asks the chat which session it works with. */
+  sessionOf(chatId: number): Promise<string>
+  /** Allows what the first request of the chat asks for. Presses again until it counts: not before the post was confirmed. */
+  allow(chatId: number, by?: Parameters<FakeTelegram['press']>[3]): Promise<void>
   /** Asks for the status until it begins with this sign. Tool lines come and go meanwhile. */
   statusIs(chatId: number, sign: '✅' | '❌' | '⏹️' | '⏳'): Promise<void>
   /** Waits until a session of the server has those words. */
@@ -154,7 +160,10 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       router: rules,
     })
   let bridge: Bridge | undefined
-  return { telegram, server, model, folder, errors, start, stop, said, seen, statusIs, stored, isAtRest, close }
+  return {
+    ...{ telegram, server, model, folder, errors, start, stop, said, seen, answered, sessionOf, allow },
+    ...{ statusIs, stored, isAtRest, close },
+  }
 
   async function start(given: StartOptions = {}): Promise<void> {
     const { aheadMs = 0, connect: own, connectTo, storeOf = (store) => store } = given
@@ -193,6 +202,27 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       const unobserve = telegram.observe(look)
       look()
     })
+  }
+
+  async function answered(chatId: number, words: string): Promise<TelegramMessage> {
+    return await seen(chatId, (screen) => screen.findLast(({ from, text }) => from === 'bot' && text.includes(words)))
+  }
+
+  async function sessionOf(chatId: number): Promise<string> {
+    telegram.say(chatId, '/current')
+    return /ses_\w+/.exec((await answered(chatId, 'Session:')).text)?.[0] ?? ''
+  }
+
+  async function allow(chatId: number, by: Parameters<FakeTelegram['press']>[3] = {}): Promise<void> {
+    const isRequest = ({ buttons }: TelegramMessage): boolean =>
+      buttons.flat().some(({ text }) => text === 'Allow once')
+    const { messageId } = await seen(chatId, (screen) => screen.find(isRequest))
+    for (;;) {
+      const message = telegram.screen(chatId).find((one) => one.messageId === messageId)
+      if (message?.buttons.length === 0) return
+      if (message) await telegram.press(chatId, messageId, 'Allow once', by).settled
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
   }
 
   async function statusIs(chatId: number, sign: string): Promise<void> {

@@ -146,7 +146,10 @@ export function bridgeMetrics(): BridgeMetrics {
       case 'ask':
         if (event.phase === 'asked') return
         asks.inc({
-          ...{ channel, type: event.askType, result: event.phase, started: event.started },
+          channel,
+          type: event.askType,
+          result: event.phase,
+          started: event.started,
           by: event.actorID === undefined ? 'other' : 'chat',
         })
         if (event.waitedMs !== undefined) waited.observe({ channel, type: event.askType }, event.waitedMs / 1000)

@@ -2,7 +2,7 @@ import type { LocalRun } from '@reply/core/source'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { type Chats, startChats } from './chats.ts'
-import { answer, localAgent } from './local-agent.ts'
+import { answer, localAgent, touching } from './local-agent.ts'
 import { type Platform, startPlatform } from './platforms.ts'
 
 let slack: Platform
@@ -21,10 +21,8 @@ beforeEach(async () => {
     const reply = (): void => take(run)
     const question = { header: 'Colour', question: 'Which colour?', options: [], multiple: false, custom: true }
     if (text === 'que') return run.ask({ type: 'question', requestID, questions: [question], reply })
-    const call = { callID: 'call_1', tool: 'bash' } as const
-    run.write({ type: 'tool', ...call, state: { status: 'running', input: { command: 'touch a' } } })
-    const permission = { permission: 'bash', patterns: ['touch a'], always: [], title: 'touch a', metadata: {} }
-    run.ask({ type: 'permission', requestID, callID: call.callID, ...permission, reply })
+    run.write(touching.call)
+    run.ask({ ...touching.ask, always: [], requestID, reply })
   })
   chats = await startChats({ platforms: [slack], connectTo: agent.connectTo })
   await chats.start({

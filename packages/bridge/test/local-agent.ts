@@ -39,6 +39,21 @@ export function localAgent(
   }
 }
 
+/** What an agent writes, and then asks for, before it runs `touch a`. */
+export const touching = {
+  call: { type: 'tool', callID: 'call_1', tool: 'bash', state: { status: 'running', input: { command: 'touch a' } } },
+  ask: {
+    type: 'permission',
+    requestID: 'per_1',
+    callID: 'call_1',
+    permission: 'bash',
+    patterns: ['touch a'],
+    always: ['touch a'],
+    title: 'touch a',
+    metadata: {},
+  },
+} as const
+
 /** Says the words, and is done. */
 export function answer(run: LocalRun, text: string): void {
   run.write({ type: 'text', delta: text })

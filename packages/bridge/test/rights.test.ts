@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { BridgeConfig } from '../src/config/schema.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
-import { answer } from './local-agent.ts'
+import { answer, touching } from './local-agent.ts'
 
 const group = -100_500
 const [ann, bob, cat] = [
@@ -52,14 +52,8 @@ function act(run: LocalRun, text: string): void {
   } else if (text === 'colour')
     run.ask({ type: 'question', requestID: 'que_1', questions: [{ ...colour, options }], reply })
   else if (text === 'touch') {
-    run.write({
-      type: 'tool',
-      callID: 'call_1',
-      tool: 'bash',
-      state: { status: 'running', input: { command: 'touch a' } },
-    })
-    const permission = { permission: 'bash', patterns: ['touch a'], always: [], title: 'touch a', metadata: {} }
-    run.ask({ type: 'permission', requestID: 'per_1', callID: 'call_1', ...permission, reply })
+    run.write(touching.call)
+    run.ask({ ...touching.ask, always: [], reply })
   } else answer(run, `You said: ${text}.`)
 }
 

@@ -12,6 +12,7 @@ import { type Store, StoreError } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
+import { touching } from './local-agent.ts'
 import { telegramOn } from './platforms.ts'
 import { telegramChat } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
@@ -90,17 +91,8 @@ beforeEach(async () => {
       return
     }
     if (job.text === 'touch') {
-      const state = { status: 'running', input: { command: 'touch a' } } as const
-      job.write({ type: 'tool', callID: 'call_1', tool: 'bash', state })
-      const permission = {
-        permission: 'bash',
-        patterns: ['touch a'],
-        always: ['touch a'],
-        title: 'touch a',
-        metadata: {},
-      }
-      const requestID = `per_${sessions.length}`
-      job.ask({ type: 'permission', requestID, callID: 'call_1', ...permission }, (answer) => {
+      job.write(touching.call)
+      job.ask({ ...touching.ask, requestID: `per_${sessions.length}` }, (answer) => {
         allowed.push(answer)
         setImmediate(() => job.end())
       })
@@ -425,14 +417,8 @@ test('what a run without a prompt asks is shown by the bridge that takes its cha
   await passes('it is answered', () => said(chat).includes('You said: hello.'))
   first.freeze()
   const woken = agent.wake()
-  woken.write({
-    type: 'tool',
-    callID: 'call_1',
-    tool: 'bash',
-    state: { status: 'running', input: { command: 'touch a' } },
-  })
-  const permission = { permission: 'bash', patterns: ['touch a'], always: [], title: 'touch a', metadata: {} }
-  woken.ask({ type: 'permission', requestID: 'per_1', callID: 'call_1', ...permission }, () => {})
+  woken.write(touching.call)
+  woken.ask({ ...touching.ask, always: [] }, () => {})
   const second = await startMember()
   await passes('the other one has all shards', () => second.shards() === 64)
   const labels = () => telegram.screen(chat).flatMap(({ buttons }) => buttons.flat().map(({ text }) => text))

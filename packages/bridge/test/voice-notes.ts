@@ -21,26 +21,21 @@ export function missingPrograms(...names: readonly string[]): string | undefined
 
 /** Speaks a text as people's phones record it: Ogg/Opus with one channel. */
 export function spokenNote(text: string): Uint8Array {
-  const folder = mkdtempSync(join(tmpdir(), 'reply-spoken-'))
-  try {
-    const wav = join(folder, 'spoken.wav')
-    const ogg = join(folder, 'spoken.ogg')
-    runOrThrow('espeak-ng', ['-v', 'en-us', '-s', '130', '-w', wav, text])
-    runOrThrow('ffmpeg', ['-loglevel', 'error', '-i', wav, '-ac', '1', '-c:a', 'libopus', '-b:a', '32k', ogg])
-    return readFileSync(ogg)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  return spoken(text, 'ogg', ['-c:a', 'libopus', '-b:a', '32k'])
 }
 
 /** Speaks a text in MP4/AAC, as Slack's clients record it. */
 export function spokenClip(text: string): Uint8Array {
-  const folder = mkdtempSync(join(tmpdir(), 'reply-clip-'))
+  return spoken(text, 'mp4', ['-c:a', 'aac', '-b:a', '64k'])
+}
+
+function spoken(text: string, ending: string, codec: readonly string[]): Uint8Array {
+  const folder = mkdtempSync(join(tmpdir(), 'reply-spoken-'))
   try {
-    const [wav, mp4] = [join(folder, 'spoken.wav'), join(folder, 'spoken.mp4')]
+    const [wav, recording] = [join(folder, 'spoken.wav'), join(folder, `spoken.${ending}`)]
     runOrThrow('espeak-ng', ['-v', 'en-us', '-s', '130', '-w', wav, text])
-    runOrThrow('ffmpeg', ['-loglevel', 'error', '-i', wav, '-ac', '1', '-c:a', 'aac', '-b:a', '64k', mp4])
-    return readFileSync(mp4)
+    runOrThrow('ffmpeg', ['-loglevel', 'error', '-i', wav, '-ac', '1', ...codec, recording])
+    return readFileSync(recording)
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -7,7 +7,7 @@ import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bridgeMetrics } from '../src/events/metrics.ts'
 import { type Chats, type StartChats, startChats } from './chats.ts'
-import { answer, localAgent } from './local-agent.ts'
+import { answer, localAgent, touching } from './local-agent.ts'
 import { telegramOn } from './platforms.ts'
 import { missingPrograms, silentNote } from './voice-notes.ts'
 
@@ -34,16 +34,8 @@ function act(run: LocalRun, text: string): void {
     return run.ask({ type: 'question', requestID: 'que_1', questions: [question], reply })
   }
   if (text === 'touch it') {
-    const call = { callID: 'call_1', tool: 'bash' } as const
-    run.write({ type: 'tool', ...call, state: { status: 'running', input: { command: 'touch a' } } })
-    const permission = {
-      permission: 'bash',
-      patterns: ['touch a'],
-      always: ['touch a'],
-      title: 'touch a',
-      metadata: {},
-    }
-    return run.ask({ type: 'permission', requestID: 'per_1', callID: call.callID, ...permission, reply })
+    run.write(touching.call)
+    return run.ask({ ...touching.ask, reply })
   }
   if (text.startsWith('wait')) return void held.set(text, run)
   answer(run, `Did: ${text}`)

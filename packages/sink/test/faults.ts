@@ -1,13 +1,9 @@
-import type { Reply } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import type { Delivery } from '../src/deliver/delivery.ts'
-import { type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
-import type { ChannelPort } from '../src/port/port.ts'
-import { createSink, type Sink } from '../src/sink.ts'
-import { fakeRender } from '../src/testing/fake.ts'
 import { createChatModel, type Fault, type Kind, type ModelMessage } from './chat-model.ts'
+import { chatKinds, createKilledSinks, singleFaults } from './killed-sinks.ts'
 import { call, replyWith, settledWith, text } from './make.ts'
 import { rest } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -35,14 +31,7 @@ interface Outage {
   readonly faults: readonly Fault[]
 }
 
-/** How often a platform's client meets each of them when single requests fail: most of them were never done. */
-const single: readonly Fault[] = [
-  ...(['unanswered', 'refused', 'reset-before', 'unavailable', 'limited', 'limited'] as const),
-  ...(['late', 'reset-after', 'accepted-5xx'] as const),
-]
 const during: readonly Fault[] = ['unanswered', 'refused', 'reset-before', 'unavailable', 'accepted-5xx']
-/** As many as there are channels of each: Telegram, WhatsApp's Cloud API, Slack, Discord, and a linked device. */
-const kinds: readonly Kind[] = ['plain', 'sealed', 'searched', 'keyed', 'keyed']
 /** Of the requests: in most chats hardly any fails. One in seven is what a broken proxy was seen to leave unanswered. */
 const rates = [0, 0.01, 0.01, 0.01, 0.03, 0.14]
 
@@ -67,7 +56,7 @@ function planBySeed(seed: number, isHard: boolean): Plan & { readonly random: ()
   const rate = isHard ? 0.4 : oneOf(rates)
   const killedAt = random() < 0.15 ? below(lengthMs + 10_000) : undefined
   return {
-    kind: isHard ? oneOf(['plain', 'sealed']) : oneOf(kinds),
+    kind: isHard ? oneOf(['plain', 'sealed']) : oneOf(chatKinds),
     paragraphs,
     steps,
     stepMs,
@@ -99,11 +88,7 @@ async function play({
   const clock = createHandClock(beginning)
   let turn = 0
   const { port, screen, sent } = createChatModel({ kind, clock, faultAt })
-  const store = memoryStore()
-  let life = 0
-  let sink = live()
-  let isStarted = false
-  let newest: Reply | undefined
+  const sinks = createKilledSinks({ port, clock })
   let isKilled = false
   for (const [index, length] of steps.entries()) {
     const said = paragraphs.slice(0, length).join('\n\n')
@@ -112,75 +97,25 @@ async function play({
       ...(hasTool ? [{ ...call('bash', { status: 'completed' }), id: 'prt_t' }] : []),
       { ...text(said, isLast ? {} : { status: 'open' }), id: 'prt_a' },
     ]
-    newest = isLast ? settledWith(parts, {}, index * stepMs) : replyWith(parts)
-    show(newest)
+    sinks.show(isLast ? settledWith(parts, {}, index * stepMs) : replyWith(parts))
     await pass(stepMs)
   }
   await pass(11_000)
-  let delivery: Delivery | undefined
-  void sink.settled().then((found) => {
-    delivery = found
-  })
-  for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)
-  if (!delivery) throw new Error('It did not settle within two hours.')
-  return { delivery, screen: screen(), sent: sent() }
+  return { delivery: await sinks.settled(), screen: screen(), sent: sent() }
 
   function faultAt(now: number): Fault | undefined {
     turn += 1
     const at = now - beginning
     const outage = outages.find(({ from, to }) => from <= at && at < to)
     if (outage) return outage.faults[turn % outage.faults.length]
-    return random() < rate ? single[Math.floor(random() * single.length)] : undefined
+    return random() < rate ? singleFaults[Math.floor(random() * singleFaults.length)] : undefined
   }
 
   async function pass(ms: number): Promise<void> {
     await clock.advance(ms, rest)
     if (isKilled || killedAt === undefined || clock.now() - beginning < killedAt) return
     isKilled = true
-    life += 1
-    // A process that ends frees what it shares with the others of this test.
-    void sink.stop()
-    sink = live()
-    isStarted = false
-    if (newest) show(newest)
-  }
-
-  function show(reply: Reply): void {
-    const type = isStarted ? 'partChanged' : 'replyStarted'
-    isStarted = true
-    const method = sink[type] as ((observation: unknown) => void) | undefined
-    method?.({ type, reply })
-  }
-
-  /** A process that is killed makes no further call, and hears of none. */
-  function live(): Sink {
-    const mine = life
-    const alive = <T>(made: () => Promise<T>): Promise<T> => {
-      if (mine !== life) return new Promise(() => {})
-      return made().then(
-        (value) => (mine === life ? value : new Promise(() => {})),
-        (error) => (mine === life ? Promise.reject(error) : new Promise(() => {})),
-      )
-    }
-    const { edit, remove, lookUp } = port
-    const mortal: ChannelPort = {
-      limits: port.limits,
-      post: (...given) => alive(() => port.post(...given)),
-      ...(edit && { edit: (...given) => alive(() => edit(...given)) }),
-      ...(remove && { remove: (...given) => alive(() => remove(...given)) }),
-      ...(lookUp && { lookUp: (...given) => alive(() => lookUp(...given)) }),
-    }
-    const mortalStore: LedgerStore = {
-      read: store.read,
-      write: (key, ledger) => alive(() => store.write(key, ledger)),
-    }
-    return createSink({
-      port: mortal,
-      render: fakeRender,
-      chat: { id: 'chat' },
-      store: mortalStore,
-      clock: { now: clock.now, after: (ms, run) => clock.after(ms, () => mine === life && run()) },
-    })
+    sinks.kill()
   }
 }
 

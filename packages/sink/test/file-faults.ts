@@ -1,15 +1,12 @@
-import type { Part, Reply, ReplyFile } from '@reply/core'
+import type { Part, ReplyFile } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import type { Delivery } from '../src/deliver/delivery.ts'
 import type { ReadFile } from '../src/deliver/file-loader.ts'
-import { type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
-import type { ChannelPort } from '../src/port/port.ts'
 import { FileRefusal } from '../src/port/port-error.ts'
-import { createSink, type Sink } from '../src/sink.ts'
-import { fakeRender } from '../src/testing/fake.ts'
 import { createChatModel, type Fault, type Kind, type ModelMessage } from './chat-model.ts'
+import { chatKinds, createKilledSinks, singleFaults } from './killed-sinks.ts'
 import { replyWith, settledWith } from './make.ts'
 import { rest } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -32,12 +29,7 @@ type Piece =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'files'; readonly names: readonly string[] }
 
-const single: readonly Fault[] = [
-  ...(['unanswered', 'refused', 'reset-before', 'unavailable', 'limited', 'limited'] as const),
-  ...(['late', 'reset-after', 'accepted-5xx'] as const),
-]
 const during: readonly Fault[] = ['unanswered', 'refused', 'reset-before', 'unavailable', 'limited', 'accepted-5xx']
-const kinds: readonly Kind[] = ['plain', 'sealed', 'searched', 'keyed', 'keyed']
 
 function planBySeed(seed: number): Plan & { readonly random: () => number } {
   const random = seededRandom(seed)
@@ -56,7 +48,7 @@ function planBySeed(seed: number): Plan & { readonly random: () => number } {
   const lengthMs = pieces.length * stepMs
   const from = below(lengthMs + 3000)
   return {
-    kind: oneOf(kinds),
+    kind: oneOf(chatKinds),
     pieces,
     stepMs,
     rate: oneOf([0, 0.05, 0.15, 0.3]),
@@ -101,88 +93,33 @@ async function play({
 }: ReturnType<typeof planBySeed>): Promise<Played> {
   const clock = createHandClock(beginning)
   const { port, screen } = createChatModel({ kind, clock, faultAt })
-  const store = memoryStore()
-  let life = 0
-  let sink = live()
-  let isStarted = false
-  let newest: Reply | undefined
+  const sinks = createKilledSinks({ port, clock, readFile })
+  let killed = 0
   for (const [index] of pieces.entries()) {
     const parts = partsOf(pieces.slice(0, index + 1))
-    newest = index === pieces.length - 1 ? settledWith(parts, {}, index * stepMs) : replyWith(parts)
-    show(newest)
+    sinks.show(index === pieces.length - 1 ? settledWith(parts, {}, index * stepMs) : replyWith(parts))
     await pass(stepMs)
   }
   await pass(11_000)
-  let delivery: Delivery | undefined
-  void sink.settled().then((found) => {
-    delivery = found
-  })
-  for (let waited = 0; waited < 7_200_000 && !delivery; waited += 5000) await clock.advance(5000, rest)
-  if (!delivery) throw new Error('It did not settle within two hours.')
-  return { delivery, screen: screen() }
+  return { delivery: await sinks.settled(), screen: screen() }
 
   function faultAt(now: number): Fault | undefined {
     const at = now - beginning
     if (outage && outage.from <= at && at < outage.to) return outage.fault
-    return random() < rate ? single[Math.floor(random() * single.length)] : undefined
+    return random() < rate ? singleFaults[Math.floor(random() * singleFaults.length)] : undefined
   }
 
   /** Lets time pass, and kills the process when it is due. */
   async function pass(ms: number): Promise<void> {
     const end = clock.now() + ms
     while (clock.now() < end) {
-      const kill = kills[life]
+      const kill = kills[killed]
       const next = kill === undefined ? end : Math.min(end, Math.max(clock.now(), beginning + kill))
       await clock.advance(next - clock.now(), rest)
       if (kill === undefined || clock.now() < beginning + kill) continue
-      life += 1
-      // A process that ends frees what it shares with the others of this test.
-      void sink.stop()
-      sink = live()
-      isStarted = false
-      if (newest) show(newest)
+      killed += 1
+      sinks.kill()
     }
-  }
-
-  function show(reply: Reply): void {
-    const type = isStarted ? 'partChanged' : 'replyStarted'
-    isStarted = true
-    const method = sink[type] as ((observation: unknown) => void) | undefined
-    method?.({ type, reply })
-  }
-
-  /** A process that is killed makes no further call, and hears of none. */
-  function live(): Sink {
-    const mine = life
-    const alive = <T>(made: () => Promise<T>): Promise<T> => {
-      if (mine !== life) return new Promise(() => {})
-      return made().then(
-        (value) => (mine === life ? value : new Promise(() => {})),
-        (error) => (mine === life ? Promise.reject(error) : new Promise(() => {})),
-      )
-    }
-    const { edit, remove, lookUp, upload, uploadAlbum } = port
-    const mortal: ChannelPort = {
-      limits: port.limits,
-      post: (...given) => alive(() => port.post(...given)),
-      ...(edit && { edit: (...given) => alive(() => edit(...given)) }),
-      ...(remove && { remove: (...given) => alive(() => remove(...given)) }),
-      ...(lookUp && { lookUp: (...given) => alive(() => lookUp(...given)) }),
-      ...(upload && { upload: (...given) => alive(() => upload(...given)) }),
-      ...(uploadAlbum && { uploadAlbum: (...given) => alive(() => uploadAlbum(...given)) }),
-    }
-    const mortalStore: LedgerStore = {
-      read: store.read,
-      write: (key, ledger) => alive(() => store.write(key, ledger)),
-    }
-    return createSink({
-      port: mortal,
-      render: fakeRender,
-      chat: { id: 'chat' },
-      store: mortalStore,
-      readFile,
-      clock: { now: clock.now, after: (ms, run) => clock.after(ms, () => mine === life && run()) },
-    })
   }
 }
 

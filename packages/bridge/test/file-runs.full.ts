@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { blows, playFileRuns } from './file-runs.ts'
 
-// Each stage has four runs, one on each platform.
+// Each stage has five runs, one on each platform.
 test.concurrent.for(['bridge killed', 'server restarted'] as const)(
   'files of agents reach all platforms once, %s',
   { timeout: 400_000 },

@@ -3,7 +3,7 @@ import { firstSeed } from '../../../scripts/first-seed.ts'
 import { blows, type FileRuns, playFileRuns } from './file-runs.ts'
 
 const first = firstSeed('REPLY_FILE_RUNS_SEED')
-/** Stages of twenty runs, five on each platform. Two are played at a time: they mostly wait. */
+/** Stages of twenty runs, four on each platform. Two are played at a time: they mostly wait. */
 const stages = 10
 const lanes = 2
 
@@ -12,7 +12,7 @@ test('in 200 runs with faults no file is lost, and each copy is counted', { time
   const played: FileRuns[] = []
   const playNext = async (): Promise<void> => {
     for (let index = waiting.shift(); index !== undefined; index = waiting.shift())
-      played.push(await playFileRuns({ seed: first + index, blow: blows[index % blows.length] ?? 'none', chats: 5 }))
+      played.push(await playFileRuns({ seed: first + index, blow: blows[index % blows.length] ?? 'none', chats: 4 }))
   }
   await Promise.all(Array.from({ length: lanes }, playNext))
   console.table(played.map(({ wrong, chats: _, ...counts }) => ({ ...counts, wrong: wrong.length })))

@@ -8,7 +8,7 @@ import { type AnswerPiece, callTool, launchOpencode, type Script, sayText, start
 import { seededRandom } from '@reply/testing/internal'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { doubtsIn } from './doubts.ts'
-import { type Chat, faults, startTowns } from './towns.ts'
+import { type Chat, faults, startDeviceTown, startTowns } from './towns.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const sender = fileURLToPath(new URL('../../tools/bin/reply-tools.mjs', import.meta.url))
@@ -26,6 +26,9 @@ export type Blow = (typeof blows)[number]
 
 /** How many prompts may wait for the server at the same time, so that it begins each in time. */
 const mostUnbegun = 4
+
+/** Longer than a linked device waits for an acknowledgement, and than WhatsApp's budget and the bridge's retries take, in ms. */
+const restMs = 45_000
 
 /** What a stage plays. */
 export interface Plan {
@@ -93,8 +96,8 @@ function planRun(name: string, chat: Chat, random: () => number): Run {
       return [[made], [callTool('reply_send_file', { path })]]
     },
   ]
-  // WhatsApp takes a message in six seconds.
-  const parts = 1 + Math.floor(random() * (chat.platform === 'whatsapp' ? 2 : 4))
+  // WhatsApp takes a message in six seconds, and a linked device an edit in three.
+  const parts = 1 + Math.floor(random() * (chat.platform === 'whatsapp' || chat.platform === 'device' ? 2 : 4))
   for (let part = 0; part < parts; part++) {
     const [first = [], ...rest] = makes[Math.floor(random() * makes.length)]?.() ?? []
     const text = random() < 0.6 ? [sayText(`Text ${part} of ${name}. And a little more.`, 6)] : []
@@ -128,7 +131,7 @@ interface Stored {
  */
 export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRuns> {
   const random = seededRandom(seed)
-  const towns = await startTowns(chats)
+  const towns = [...(await startTowns(chats)), await startDeviceTown(chats)]
   const runs = towns.flatMap((town) => town.chats).map((chat, index) => planRun(`r${seed}n${index}`, chat, random))
   const model = await startModel({
     scripts: Object.fromEntries(runs.map(({ name, script }) => [name, script])),
@@ -252,10 +255,10 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     }
   }
 
-  /** Resolves when no agent is at work, and no chat has changed for longer than WhatsApp's budget and the bridge's retries take. */
+  /** Resolves when no agent is at work, and no chat has changed for `restMs`. */
   async function untilAtRest(): Promise<void> {
     let before = -1
-    for (let quietMs = 0, allMs = 0; quietMs < 12_000 && allMs < 300_000; quietMs += 500, allMs += 500) {
+    for (let quietMs = 0, allMs = 0; quietMs < restMs && allMs < 300_000; quietMs += 500, allMs += 500) {
       await pause(500)
       const requests = towns.reduce((sum, one) => sum + one.requests(), 0)
       const isBusy = Object.values(await get('/session/status')).some((status) =>

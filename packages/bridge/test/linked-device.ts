@@ -1,11 +1,14 @@
-import { createFakeBaileys } from '@reply/testing/whatsapp'
+import { createFakeBaileys, type FakeBaileys } from '@reply/testing/whatsapp'
 import { bridgeChannel as whatsapp } from '@reply/whatsapp/bridge'
 import { type BaileysLibrary, connectBaileys } from '../../whatsapp/src/baileys/connection.ts'
 import type { Platform } from './platforms.ts'
 
-/** A linked device of WhatsApp. Files are not encrypted there: their path holds the content. */
 export async function linkedDevice(): Promise<Platform> {
-  const account = createFakeBaileys()
+  return linkedDeviceOn(createFakeBaileys())
+}
+
+/** A linked device of WhatsApp. Files are not encrypted there: their path holds the content. */
+export function linkedDeviceOn(account: FakeBaileys): Platform {
   const ids = { ann: '15550000001@s.whatsapp.net', bob: '15550000002@s.whatsapp.net' }
   const ours = (who: keyof typeof ids) => account.screen(ids[who]).filter(({ from }) => from === 'me')
   const number = '4915100000000'

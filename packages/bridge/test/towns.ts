@@ -2,7 +2,9 @@ import { startDiscord } from '@reply/testing/discord'
 import { startSlack } from '@reply/testing/slack'
 import { startTelegram } from '@reply/testing/telegram'
 import { startWhatsApp } from '@reply/testing/whatsapp'
-import { discordOn, type Platform, type PlatformName, slackOn, telegramOn, whatsappOn } from './platforms.ts'
+import { startLinkedAccount } from './linked-account.ts'
+import { linkedDeviceOn } from './linked-device.ts'
+import { discordOn, type Platform, slackOn, telegramOn, whatsappOn } from './platforms.ts'
 
 /** What happens to a request. `taken 5xx`: it fails, and what was asked for is done. */
 export const faults = ['wait', '5xx', 'taken 5xx', 'cut before', 'cut after', 'slow'] as const
@@ -37,7 +39,7 @@ function connectionFault(fault: Fault) {
 
 /** A chat with a person who is alone with the bot. */
 export interface Chat {
-  readonly platform: PlatformName
+  readonly platform: Platform['name']
   /** How the platform calls it. */
   readonly id: string
   /** Writes to the bot, on Slack in the thread that the first message began. */
@@ -228,7 +230,46 @@ async function whatsappTown(count: number): Promise<Town> {
   }
 }
 
-/** Starts all platforms that have a fake, each with that many chats. */
+/** Starts a linked device of WhatsApp, which is in the bridge's process. Its account is in this one, and outlives that process. */
+export async function startDeviceTown(count: number): Promise<Town> {
+  const { account, env, close } = await startLinkedAccount()
+  const jidOf = (number: string): string => `${number}@s.whatsapp.net`
+  const numbers = indexesOf(count).map((index) => `1666000000${index + 1}`)
+  const own: Readonly<Record<Fault, Parameters<typeof account.inject>[0]>> = {
+    wait: { type: 'refused', statusCode: 429 },
+    '5xx': { type: 'silent' },
+    'taken 5xx': { type: 'silent', isTaken: true },
+    'cut before': { type: 'drop' },
+    'cut after': { type: 'accept-then-drop' },
+    slow: { type: 'stall' },
+  }
+  return {
+    platform: { ...linkedDeviceOn(account), name: 'device', secrets: env, close },
+    people: numbers.map(jidOf),
+    requests: () => account.calls.filter(({ kind }) => kind !== 'typing' && kind !== 'read').length,
+    failed: () => account.calls.filter(({ fault }) => fault !== undefined).length,
+    chats: numbers.map((number, index) => ({
+      platform: 'device',
+      id: number,
+      say: (text) => void account.say(jidOf(number), text),
+      seen: () =>
+        account
+          .screen(jidOf(number))
+          .filter(({ from }) => from === 'me')
+          .map(({ text, document, picture }) => ({
+            text,
+            files: [document, picture].flatMap((one) => one?.bytes ?? []),
+          })),
+      fail: ({ fault, only, nth, times }) => {
+        // A fault names no chat.
+        const kind = index % 2 === 0 ? ('image' as const) : ('document' as const)
+        account.inject({ ...own[fault], ...(only === 'files' && { kind }), nth, times })
+      },
+    })),
+  }
+}
+
+/** Starts all platforms whose fakes take requests over the network, each with that many chats. */
 export async function startTowns(chats: number): Promise<readonly Town[]> {
   return await Promise.all([telegramTown, slackTown, discordTown, whatsappTown].map((start) => start(chats)))
 }

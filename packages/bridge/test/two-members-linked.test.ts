@@ -10,11 +10,11 @@ import { type Bridge, createBridge } from '../src/bridge.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { placeKey } from '../src/place.ts'
-import { shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
+import { listenerShard, shardOf } from '../src/state/shard-of.ts'
 import { type Store, StoreError } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { telegramOn } from './platforms.ts'
-import { telegramChat } from './shard-rows.ts'
+import { storeOfMember, telegramChat } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
 
 const token = '42:secret'
@@ -118,8 +118,7 @@ function linked(index: number, whenAwake: (run: () => void) => void): BridgeChan
 async function startMember(mirrors: readonly (readonly string[])[] = []): Promise<Member> {
   const index = members.length
   const root = `/member${index}`
-  const store = createMemoryStore({ memory, clock })
-  let id: string | undefined
+  const { store, shards } = storeOfMember({ memory, clock })
   let isFrozen = false
   let isCutOff = false
   /** What runs once it is awake. */
@@ -144,10 +143,7 @@ async function startMember(mirrors: readonly (readonly string[])[] = []): Promis
     ...{ ...store, read: alive(store.read), list: alive(store.list), queue: alive(store.queue) },
     ...{ queues: alive(store.queues), commit: alive(store.commit), release: alive(store.release) },
     leave: alive(store.leave),
-    beat: alive(async (request) => {
-      id = request.member
-      return await store.beat(request)
-    }),
+    beat: alive(store.beat),
   }
   const platform = telegramOn(telegram)
   const bridge = createBridge({
@@ -173,15 +169,11 @@ async function startMember(mirrors: readonly (readonly string[])[] = []): Promis
   void bridge.start().then(() => {
     isStarted = true
   })
-  const leases = (): readonly string[] =>
-    memory.members.leases
-      .filter(({ holder, expiresAt }) => holder === id && expiresAt > clock.now())
-      .map(({ name }) => name)
   const member: Member = {
     bridge,
-    shards: () => leases().filter((name) => /^shard\/\d/.test(name)).length,
-    owns: (chat) => leases().includes(`${shardLeasePrefix}${shardOf(telegramChat(chat), createMirrors([]))}`),
-    isListener: () => leases().includes('shard/listener'),
+    shards: () => shards().filter((name) => name !== listenerShard).length,
+    owns: (chat) => shards().includes(shardOf(telegramChat(chat), createMirrors([]))),
+    isListener: () => shards().includes(listenerShard),
     posts: () => telegram.calls.filter((call) => call.root === root && /Message/.test(call.method)).length,
     kill: () => {
       member.freeze()

@@ -6,11 +6,12 @@ import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { DeliveryEvent } from '../src/events/event.ts'
 import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
-import { shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
+import { shardOf } from '../src/state/shard-of.ts'
 import type { Store } from '../src/store/store.ts'
-import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
+import { createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { whatsappOn } from './platforms.ts'
+import { storeOfMember } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
 
 /** People in different shards, so that both members have some. */
@@ -71,17 +72,12 @@ afterEach(async () => {
 })
 
 async function startMember(): Promise<Member> {
-  const store = createMemoryStore({ memory, clock })
-  let id: string | undefined
+  const { store, shards } = storeOfMember({ memory, clock })
   const ownStore: Store = {
     ...store,
     commit: async (writes, ...more) => {
       facts.push(...writes.flatMap((write) => ('key' in write && write.key.startsWith('fact/') ? [write.key] : [])))
       return await store.commit(writes, ...more)
-    },
-    beat: async (request) => {
-      id = request.member
-      return await store.beat(request)
     },
   }
   const platform = whatsappOn(whatsapp)
@@ -106,14 +102,10 @@ async function startMember(): Promise<Member> {
   void bridge.start().then(() => {
     isStarted = true
   })
-  const leases = (): readonly string[] =>
-    memory.members.leases
-      .filter(({ holder, expiresAt }) => holder === id && expiresAt > clock.now())
-      .flatMap(({ name }) => (name.startsWith(shardLeasePrefix) ? [name.slice(shardLeasePrefix.length)] : []))
   const member: Member = {
-    ...{ bridge, url: `${serving.url}/webhooks/whatsapp`, shards: () => leases().length },
+    ...{ bridge, url: `${serving.url}/webhooks/whatsapp`, shards: () => shards().length },
     owns: (person) =>
-      leases().includes(shardOf({ channel: 'whatsapp', chat: { id: person, kind: 'private' } }, createMirrors([]))),
+      shards().includes(shardOf({ channel: 'whatsapp', chat: { id: person, kind: 'private' } }, createMirrors([]))),
   }
   members.push(member)
   await passes('it is started', () => isStarted)

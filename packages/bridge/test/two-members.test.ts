@@ -14,7 +14,7 @@ import { texts } from '../src/texts.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { touching } from './local-agent.ts'
 import { telegramOn } from './platforms.ts'
-import { telegramChat } from './shard-rows.ts'
+import { storeOfMember, telegramChat } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
 
 const token = '42:secret'
@@ -140,8 +140,7 @@ function targets(): readonly string[] {
 
 async function startMember(): Promise<Member> {
   const root = `/member${members.length}`
-  const store = createMemoryStore({ memory, clock })
-  let id: string | undefined
+  const { store, shards } = storeOfMember({ memory, clock })
   let released = 0
   let isFrozen = false
   /** Resolves when it is awake. */
@@ -179,10 +178,7 @@ async function startMember(): Promise<Member> {
       await store.release(lease)
     }),
     leave: whenAwake(store.leave),
-    beat: whenAwake(async (request) => {
-      id = request.member
-      return await store.beat(request)
-    }),
+    beat: whenAwake(store.beat),
   }
   const platform = telegramOn(telegram)
   const bridge = createBridge({
@@ -209,14 +205,10 @@ async function startMember(): Promise<Member> {
   void bridge.start().then(() => {
     isStarted = true
   })
-  const leases = (): readonly string[] =>
-    memory.members.leases
-      .filter(({ holder, expiresAt }) => holder === id && expiresAt > clock.now())
-      .flatMap(({ name }) => (name.startsWith(shardLeasePrefix) ? [name.slice(shardLeasePrefix.length)] : []))
   const member: Member = {
     ...{ bridge, url: `${serving.url}/webhooks/telegram` },
-    shards: () => leases().length,
-    owns: (chat) => leases().includes(shardOfChat(chat)),
+    shards: () => shards().length,
+    owns: (chat) => shards().includes(shardOfChat(chat)),
     released: () => released,
     calls: () => telegram.calls.filter((call) => call.root === root).length,
     freeze: () => {

@@ -8,7 +8,7 @@ import { type AnswerPiece, callTool, launchOpencode, type Script, sayText, start
 import { seededRandom } from '@reply/testing/internal'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { doubtsIn } from './doubts.ts'
-import { type Chat, faults, startDeviceTown, startTowns } from './towns.ts'
+import { type Chat, faults, startDeviceTown, startTowns, type Town } from './towns.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const sender = fileURLToPath(new URL('../../tools/bin/reply-tools.mjs', import.meta.url))
@@ -97,7 +97,7 @@ function planRun(name: string, chat: Chat, random: () => number): Run {
     },
   ]
   // WhatsApp takes a message in six seconds, and a linked device an edit in three.
-  const parts = 1 + Math.floor(random() * (chat.platform === 'whatsapp' || chat.platform === 'device' ? 2 : 4))
+  const parts = 1 + Math.floor(random() * (chat.platform === 'whatsapp' ? 2 : 4))
   for (let part = 0; part < parts; part++) {
     const [first = [], ...rest] = makes[Math.floor(random() * makes.length)]?.() ?? []
     const text = random() < 0.6 ? [sayText(`Text ${part} of ${name}. And a little more.`, 6)] : []
@@ -151,10 +151,10 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     path,
     JSON.stringify({
       servers: { home: { url: server.url, directory: server.directory } },
-      channels: Object.fromEntries(towns.map(({ platform: { name, entry } }) => [name, entry])),
+      channels: Object.fromEntries(towns.map((town) => [nameOf(town), town.platform.entry])),
       people: {
         ann: {
-          ids: towns.flatMap(({ platform: { name }, people }) => people.map((id) => `${name}:${id}`)),
+          ids: towns.flatMap((town) => town.people.map((id) => `${nameOf(town)}:${id}`)),
           may: ['prompt', 'approve'],
         },
       },
@@ -204,7 +204,7 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     for (const output of [child.stdout, child.stderr]) output?.on('data', (chunk: Buffer) => log.push(String(chunk)))
     const url = await until(() => /Serving (http:\S+?)\/healthz/.exec(log.slice(from).join(''))?.[1])
     await until(() => log.slice(from).join('').includes('Listening') || undefined)
-    for (const { platform } of towns) await platform.ready(`${url}/webhooks/${platform.name}`)
+    for (const town of towns) await town.platform.ready(`${url}/webhooks/${nameOf(town)}`)
     return child
   }
 
@@ -351,6 +351,11 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
       wrong,
     }
   }
+}
+
+/** The name of a town in the config. */
+function nameOf({ name, platform }: Town): string {
+  return name ?? platform.name
 }
 
 /** Returns what a part of an answer should show. */

@@ -15,8 +15,7 @@ export type Who = 'ann' | 'bob'
 
 /** A fake platform with one chat where Ann and Bob are. On WhatsApp, Bob has a chat of his own. */
 export interface Platform {
-  /** Its name in the config. A linked device of WhatsApp beside the Cloud API is `device`. */
-  readonly name: PlatformName | 'device'
+  readonly name: PlatformName
   readonly channel: BridgeChannel
   /** Its entry in a config. */
   readonly entry: object

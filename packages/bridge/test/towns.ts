@@ -4,7 +4,7 @@ import { startTelegram } from '@reply/testing/telegram'
 import { startWhatsApp } from '@reply/testing/whatsapp'
 import { startLinkedAccount } from './linked-account.ts'
 import { linkedDeviceOn } from './linked-device.ts'
-import { discordOn, type Platform, slackOn, telegramOn, whatsappOn } from './platforms.ts'
+import { discordOn, type Platform, type PlatformName, slackOn, telegramOn, whatsappOn } from './platforms.ts'
 
 /** What happens to a request. `taken 5xx`: it fails, and what was asked for is done. */
 export const faults = ['wait', '5xx', 'taken 5xx', 'cut before', 'cut after', 'slow'] as const
@@ -39,7 +39,7 @@ function connectionFault(fault: Fault) {
 
 /** A chat with a person who is alone with the bot. */
 export interface Chat {
-  readonly platform: Platform['name']
+  readonly platform: PlatformName
   /** How the platform calls it. */
   readonly id: string
   /** Writes to the bot, on Slack in the thread that the first message began. */
@@ -54,6 +54,8 @@ export interface Chat {
 
 /** A fake platform with its chats. */
 export interface Town {
+  /** Its name in the config. Default: that of the platform. */
+  readonly name?: string
   readonly platform: Platform
   readonly chats: readonly Chat[]
   /** The people of its chats. */
@@ -244,22 +246,27 @@ export async function startDeviceTown(count: number): Promise<Town> {
     slow: { type: 'stall' },
   }
   return {
-    platform: { ...linkedDeviceOn(account), name: 'device', secrets: env, close },
+    name: 'device',
+    platform: { ...linkedDeviceOn(account), secrets: env, close },
     people: numbers.map(jidOf),
+    observe: account.observe,
     requests: () => account.calls.filter(({ kind }) => kind !== 'typing' && kind !== 'read').length,
     failed: () => account.calls.filter(({ fault }) => fault !== undefined).length,
     chats: numbers.map((number, index) => ({
-      platform: 'device',
+      platform: 'whatsapp',
       id: number,
       say: (text) => void account.say(jidOf(number), text),
       seen: () =>
         account
           .screen(jidOf(number))
           .filter(({ from }) => from === 'me')
-          .map(({ text, document, picture }) => ({
-            text,
+          .map(({ id, text, document, picture }) => ({
+            ...{ id, text, buttons: [] },
             files: [document, picture].flatMap((one) => one?.bytes ?? []),
           })),
+      press: () => {
+        throw new Error('A linked device has no buttons.')
+      },
       fail: ({ fault, only, nth, times }) => {
         // A fault names no chat.
         const kind = index % 2 === 0 ? ('image' as const) : ('document' as const)

@@ -179,9 +179,9 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
           nth: 1 + Math.floor(random() * 3),
           times: random() < 0.2 ? 2 : 1,
         })
-      await until(() => said.filter((one) => !isBegun(one)).length < mostUnbegun || undefined)
+      await until(() => unbegun(said).length < mostUnbegun || undefined)
     }
-    await until(() => runs.every(isBegun) || undefined)
+    await until(() => unbegun(runs).length === 0 || undefined)
     await strike()
     await untilAtRest()
     bridge.kill('SIGTERM')
@@ -215,7 +215,10 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
       if (found !== undefined) return found
       await pause(50)
     }
-    throw new Error(`It never came: ${log.slice(-10).join('')}`)
+    const waiting = unbegun(said).map(
+      ({ name, chat }) => `${name} in ${chat.id}: ${chat.seen().map(({ text }) => text)}`,
+    )
+    throw new Error(`It never came. Not begun: ${waiting.join('; ')}\n${log.slice(-10).join('')}`)
   }
 
   /**
@@ -233,9 +236,9 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     }
   }
 
-  /** Whether the model was asked by a run. */
-  function isBegun({ name }: Run): boolean {
-    return model.requests.some(({ scenario }) => scenario === name)
+  /** Returns the runs by which the model was not asked yet. */
+  function unbegun(some: readonly Run[]): readonly Run[] {
+    return some.filter(({ name }) => !model.requests.some(({ scenario }) => scenario === name))
   }
 
   async function strike(): Promise<void> {

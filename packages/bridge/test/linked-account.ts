@@ -31,7 +31,10 @@ export async function startLinkedAccount(): Promise<LinkedAccount> {
       setImmediate(() => send({ event: 'connection.update', value }))
     })
     socket.ws.on('CB:ack,class:message', (ack) => send({ ack }))
-    createInterface({ input: wire }).on('line', async (line) => {
+    const lines = createInterface({ input: wire })
+    // It passes on the errors of its input: a process that is killed resets its connection.
+    lines.on('error', () => {})
+    lines.on('line', async (line) => {
       const call: Call = JSON.parse(line, (_, value) => (value?.type === 'Buffer' ? Buffer.from(value.data) : value))
       try {
         send({ id: call.id, value: await callOf(socket, call) })

@@ -50,7 +50,7 @@ describe('a server that is configured by loopback', () => {
 })
 
 test('a Codex is found at another address where it answers without a token', async () => {
-  const listeners = [await replayListener('0.169.0/desk', true), await replayListener('0.169.0/desk')]
+  const listeners = [await replayListener('0.169.0/desk', { isOpen: true }), await replayListener('0.169.0/desk')]
   const found = listeners.map(async ({ url }) => {
     await open(url, '127.0.0.2')
     const address = await exposedAt({ url, agent: 'codex', clock, addresses: ['127.0.0.2'] })

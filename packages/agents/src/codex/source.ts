@@ -23,6 +23,7 @@ import { type CodexRequest, decodeRequest, decodeRpc, modelsIn } from './decode/
 import { settingsIn } from './decode/settings.ts'
 import {
   type CodexTurn,
+  isWaitingIn,
   sessionIn,
   sessionsIn,
   threadIDOf,
@@ -404,9 +405,13 @@ export function codex(options: CodexOptions = {}): Source {
         const found = await readThread(threadID)
         // The events of a sub-agent come with those of its parent.
         if (found.parentID !== undefined) continue
-        await resume(threadID)
+        const isWaiting = await ask('thread/resume', { threadId: threadID, excludeTurns: true }, (response) => {
+          openedIn(response)
+          return isWaitingIn(response)
+        })
         agent.update(found)
         await agent.source.children({ sessionID: threadID, directory: found.directory })
+        if (isWaiting) await untilRequested(threadID)
       } catch (error) {
         // A thread without a turn can't be resumed. It is followed once it has one.
         if (!(error instanceof ReplyError && error.type === 'refused')) throw error
@@ -466,6 +471,15 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
+  /**
+   * Waits until Codex has repeated a request of a thread that was resumed, or tells that it was answered, for two seconds at most. It
+   * repeats requests after the response, and without them, those that were shown before would look answered.
+   */
+  async function untilRequested(threadID: string): Promise<void> {
+    const isRequested = (): boolean => (heldMessages.get(threadID) ?? []).some(isAboutRequest)
+    for (let attempt = 1; attempt < mostAttempts && !isRequested(); attempt++) await betweenAttempts()
+  }
+
   /** Handles the messages of a thread that were held, in order, until one of them needs to hold the rest again. */
   function handleHeld(threadID: string): void {
     const lines = heldMessages.get(threadID) ?? []
@@ -488,9 +502,13 @@ export function codex(options: CodexOptions = {}): Source {
         return await rpc.request('thread/resume', { threadId })
       } catch (error) {
         if (attempt === mostAttempts || !(error instanceof ReplyError && error.type === 'refused')) throw error
-        await new Promise<void>((resolve) => clock.after(betweenAttemptsMs, resolve))
+        await betweenAttempts()
       }
     }
+  }
+
+  async function betweenAttempts(): Promise<void> {
+    await new Promise<void>((resolve) => clock.after(betweenAttemptsMs, resolve))
   }
 
   /**
@@ -597,11 +615,18 @@ function checkListener({ url, token, command, args, env, graceMs }: CodexOptions
     throw new ReplyError('invalid', `\`${given[0]}\` is for a program that is started. Leave it out with \`url\`.`)
 }
 
+/** Whether a message of Codex is a request, or tells that one was answered. */
+function isAboutRequest(value: unknown): boolean {
+  const message = decodeRpc(value)
+  if (message?.type !== 'notification') return message?.type === 'request'
+  return decodeNotification(message.method, message.params)?.type === 'ask-gone'
+}
+
 /** Returns the same ask, but without an answer if its run ends here, because another client may answer it. */
 function withoutCancel(ask: LocalAsk): LocalAsk {
   return { ...ask, reply: async (answer) => (answer.type === 'canceled' ? undefined : await ask.reply(answer)) }
 }
 
-/** How often, and how long after each other, a thread is resumed whose first turn has just begun. */
+/** How often, and how long after each other, something is tried or looked for that Codex may do a moment later. */
 const mostAttempts = 20
 const betweenAttemptsMs = 100

@@ -1,13 +1,22 @@
 import { filesOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { type CodexOptions, codex } from '../../src/codex.ts'
+import { recordingOf } from '../replay.ts'
 import { codexVersions } from './codex-stage.ts'
 import { playAnsweredDesk, playDesk, playLateDesk } from './desk-scene.ts'
 import { listenerToken } from './listener.ts'
 import { type ReplayListener, replayListener } from './replay-listener.ts'
 import { dot } from './scenes.ts'
 import { playToolDesk } from './tool-desk.ts'
+
+/** The thread of the recording of a client that connects late. */
+function threadOf(version: string): string {
+  const [, opened] = recordingOf('codex', `${version}/late-desk`)
+  const { data } = z.object({ data: z.array(z.string()) }).parse(opened?.line.result)
+  return data[0] ?? ''
+}
 
 let listener: ReplayListener | undefined
 afterEach(() => listener?.close())
@@ -46,6 +55,15 @@ describe.each(codexVersions)('a listener of Codex %s', (version) => {
     expect(reply?.asks).toMatchObject([{ permission: 'bash', status: 'answered', call: { input: { command } } }])
     expect(reply && toolsOf(reply)).toMatchObject([{ tool: 'bash', state: { status: 'completed', output: 'made\n' } }])
   })
+})
+
+test.each(codexVersions)('a request that Codex %s repeats late is in the first reply that is read', async (version) => {
+  listener = await replayListener(`${version}/late-desk`, { lateMs: 200 })
+  const chat = connectSource(codex({ url: listener.url, token: listenerToken }))
+  await chat.ready
+  const reply = await chat.reply(threadOf(version))
+  await chat.close()
+  expect(reply?.asks).toMatchObject([{ permission: 'bash', status: 'pending' }])
 })
 
 describe.each(codexVersions)('a client of Codex %s with a tool of its own', (version) => {

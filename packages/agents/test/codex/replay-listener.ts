@@ -15,9 +15,9 @@ export interface ReplayListener {
 
 /**
  * Starts a listener that sends the recorded messages in order, and waits wherever something was sent to it. It needs a token, unless
- * `isOpen`.
+ * `isOpen`. It sends its requests `lateMs` later.
  */
-export async function replayListener(recording: string, isOpen = false): Promise<ReplayListener> {
+export async function replayListener(recording: string, { isOpen = false, lateMs = 0 } = {}): Promise<ReplayListener> {
   const server = new WebSocketServer({
     port: 0,
     host: '127.0.0.1',
@@ -48,7 +48,9 @@ export async function replayListener(recording: string, isOpen = false): Promise
           if (!got) return
           if (got.method !== line.method) return socket.terminate()
           if (line.method) ids.set(line.id, got.id)
-        } else socket.send(JSON.stringify(line.method ? line : { ...line, id: ids.get(line.id) }))
+        } else if (lateMs > 0 && line.method && line.id !== undefined)
+          setTimeout(() => socket.send(JSON.stringify(line)), lateMs)
+        else socket.send(JSON.stringify(line.method ? line : { ...line, id: ids.get(line.id) }))
         lines.shift()
       }
     }

@@ -29,6 +29,7 @@ const ofThread = z.object({ thread })
 const ofTurn = z.object({ turn: z.object({ id: z.string() }) })
 const about = z.object({ threadId: z.string() })
 const loaded = z.object({ data: z.array(z.string()) })
+const withStatus = z.object({ thread: z.object({ status: z.object({ activeFlags: z.array(z.string()) }) }) })
 const resumed = z.object({ thread: z.object({ turns: z.array(turn).default([]) }) })
 const threads = z.object({ data: z.array(z.unknown()), nextCursor: z.string().nullish() })
 const turns = z.object({ data: z.array(turn), nextCursor: z.string().nullish() })
@@ -69,6 +70,12 @@ export const threadIDsIn = (value: unknown): readonly string[] => loaded.parse(v
 
 /** The turns of a resumed thread, oldest first. None if the response has no list of them. Throws if it is malformed. */
 export const turnsOfResumed = (value: unknown): readonly CodexTurn[] => resumed.parse(value).thread.turns
+
+/** Whether the turn of a response's thread waits for people, by flags such as `waitingOnApproval`. */
+export function isWaitingIn(value: unknown): boolean {
+  const { thread: { status } = {} } = withStatus.safeParse(value).data ?? {}
+  return status?.activeFlags.some((flag) => flag.startsWith('waitingOn')) === true
+}
 
 /**
  * Returns a thread as a session. Its title is the thread's name, otherwise the first line of its first prompt, up to 100

@@ -1,9 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { systemClock } from '@reply/core'
+import { createLocalAgent } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { leasedFetch } from '../src/servers/connect.ts'
+import { listenerToken } from '../../agents/test/codex/listener.ts'
+import { replayListener } from '../../agents/test/codex/replay-listener.ts'
+import { connectServer, leasedFetch, leasedSource } from '../src/servers/connect.ts'
 
 const arrived: string[] = []
 const server = createServer(async (request, response) => {
@@ -105,4 +109,43 @@ test('a request whose sender gives up while it waits is not made', async () => {
   leaving.abort()
   await expect(changing).rejects.toThrow('aborted')
   expect(arrived.filter((one) => one.includes('given-up'))).toEqual([])
+})
+
+test('a call to an agent that others use too waits until it may be made, and is not made by a process that another replaced', async () => {
+  let created = 0
+  const create = () => ({ sessionID: `ses_${++created}` })
+  const { source } = createLocalAgent({ name: 'agent', create, prompt: async () => {}, cancel: () => {} })
+  let allow = (_: AbortSignal): void => {}
+  const allowed = new Promise<AbortSignal>((resolve) => {
+    allow = resolve
+  })
+  const creating = leasedSource(source, () => allowed).create({ directory: undefined })
+  // Reads don't wait.
+  expect(await leasedSource(source, () => allowed).sessions({ directory: undefined })).toEqual([])
+  expect(created).toBe(0)
+  allow(held)
+  expect(await creating).toMatchObject({ sessionID: 'ses_1' })
+  const replaced = leasedSource(source, async () => {
+    throw new PortError('unreachable', 'Another process took over.')
+  })
+  await expect(replaced.create({ directory: undefined })).rejects.toThrow('Another process took over')
+  expect(created).toBe(1)
+})
+
+test('a Codex that runs already gets no prompt of a process that another replaced', async () => {
+  const listener = await replayListener('0.169.0/desk')
+  const server = { agent: 'codex', url: listener.url, token: { env: 'TOKEN' }, directory: '/project' }
+  const client = await connectServer(server, {
+    secret: () => listenerToken,
+    secretNames: [],
+    connectTimeoutMs: 10_000,
+    clock: systemClock,
+    whenHeld: async () => {
+      throw new PortError('unreachable', 'Another process took over.')
+    },
+  })
+  const { error } = await client.prompt({ text: 'Go.' }).result
+  await client.close()
+  listener.close()
+  expect(error?.message).toContain('Another process took over')
 })

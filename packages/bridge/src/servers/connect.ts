@@ -46,7 +46,9 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
   const { url, agent, directory, username, password, token } = server
   if (agent !== undefined && url !== undefined) {
     const listening = { cwd: directory, url, token: token && secret(token), onError: rest.onError }
-    return connectSource((await loadAgentSource())(agent, listening), { ...rest, directory })
+    const source = (await loadAgentSource())(agent, listening)
+    // Other members use the same agent.
+    return connectSource(whenHeld ? leasedSource(source, whenHeld) : source, { ...rest, directory })
   }
   if (agent !== undefined) {
     const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
@@ -104,6 +106,31 @@ export function leasedFetch(whenHeld: Lease, onSend: () => void = () => {}): typ
       }
     })
   }
+}
+
+/** The calls of a source that change something. */
+const changingCalls: ReadonlySet<string | symbol> = new Set<keyof Source>([
+  ...(['create', 'prompt', 'command', 'withdraw', 'answer', 'reject', 'abort'] as const),
+  ...(['removeRule', 'fork', 'revert', 'unrevert', 'compact'] as const),
+])
+
+/**
+ * Returns the source, whose calls that change something wait for the lease of their shard, or for `whenHeld`, before they begin. They
+ * reject with its error if another process has it.
+ */
+export function leasedSource(source: Source, whenHeld: Lease): Source {
+  return new Proxy(source, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function' || !changingCalls.has(name)) return member
+      return async (...given: readonly unknown[]): Promise<unknown> => {
+        const permit = callPermit(whenHeld)
+        await permit.whenHeld()
+        permit.onSend()
+        return await Reflect.apply(member, target, given)
+      }
+    },
+  })
 }
 
 /**

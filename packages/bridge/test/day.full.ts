@@ -189,7 +189,7 @@ const ownWords = [
   /^Queued, number \d\. \/queue shows what waits\.$/,
   /^(Removed|Changed) number 1(\.|: First)/,
   /^Added to the running turn\.$/,
-  /^Stopped\.$|^Aborted\.$/,
+  /^(⏹️ )?Stopped\.$|^Aborted\.$/,
   /^The next message starts the session “Another”\.$/,
   /^Tool calls are shown (with their output|briefly)\.$/,
   /^Nothing is waiting\.$/,

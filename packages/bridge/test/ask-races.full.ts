@@ -66,7 +66,7 @@ test.each(['Allow', '/stop'])('a permission and a stop at once, %s first, leave 
   const [one, two] = first === 'Allow' ? [allow, stop] : [stop, allow]
   one()
   two()
-  await stage.seen(chat, (screen) => screen.some(({ text: said }) => /^(Stopped|Nothing is running)/.test(said)))
+  await stage.seen(chat, (screen) => screen.some(({ text: said }) => /^(⏹️ )?(Stopped|Nothing is running)/m.test(said)))
   await isOver(chat)
   expect(times(chat, 'Hello to you.')).toBe(1)
   expect(times(chat, 'It is touched.')).toBeLessThanOrEqual(1)

@@ -113,7 +113,7 @@ async function allowAndStop({ name, platform, times, said, offered, expect }: St
   const pressed = platform.press('ann', 'Allow once')
   platform.say('ann', '/stop')
   await pressed
-  await expect.poll(() => platform.texts().some((words) => /^(Stopped|Nothing)/.test(words))).toBe(true)
+  await expect.poll(() => platform.texts().some((words) => /^(⏹️ )?(Stopped|Nothing)/m.test(words))).toBe(true)
   await expect.poll(() => platform.labels()).not.toContain('Allow once')
   platform.say('ann', 'Hi [scenario:hello]')
   await said('Hello to you.')

@@ -59,10 +59,10 @@ test.each<[string, Parameters<typeof stopRun>[0]]>([
   expect(posted).toEqual([texts.canceled])
 })
 
-test('a stop gets a message if the answer does not say it within 2 s', async () => {
+test('a stop gets a message if the answer does not say it within 4 s', async () => {
   const { posted, clock, done } = stopRun({ delivery: async () => await new Promise(() => {}) })
   await expect.poll(() => clock.pending).toBe(1)
-  await clock.advance(1999)
+  await clock.advance(3999)
   expect(posted).toEqual([])
   await clock.advance(1)
   await done

@@ -140,8 +140,11 @@ async function isNextHeld({ runner, clock }: CommandServices, place: ChatPlace):
   return isHeld
 }
 
-/** How long a stop may take to be shown below the answers before it gets a message of its own, in ms. */
-const shownMs = 2000
+/**
+ * How long a stop may take to be shown below the answers before it gets a message of its own, in ms. Telegram's limit delays an edit by
+ * 3.3 s at most.
+ */
+const shownMs = 4000
 
 /**
  * Resolves with whether each of these answers says in the chat that it was stopped, at the latest after `shownMs`. Undefined if the

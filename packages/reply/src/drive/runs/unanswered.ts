@@ -30,8 +30,8 @@ const lookMs = 500
 const looks = 2
 /** The longest delay, after failed reads and while the session is busy, in ms. */
 const maxLookMs = 4000
-/** How many reads in a row may fail. */
-const maxFailures = 10
+/** How many reads in a row may fail. Four and a half minutes in all, if each fails at once. */
+const maxFailures = 70
 
 /**
  * By a reply that ended without answers to prompts: resolves when it is known what becomes of those that joined it so far, so

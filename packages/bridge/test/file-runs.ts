@@ -319,7 +319,7 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
         ...(blow !== 'server restarted' && filesWanted.length !== filesIn(script)
           ? [`the agent made ${filesWanted.length} of ${filesIn(script)} files`]
           : []),
-        ...(!texts.some((text) => isEnd(text, name)) && !isDoubted ? ['its end is not shown'] : []),
+        ...(!texts.some((text) => isEnd(text, name, blow)) && !isDoubted ? ['its end is not shown'] : []),
         ...(silent.length > 0 ? [`lost: ${silent.map((one) => one.name).join()}`] : []),
         ...(missing.length > 0 ? [`not named: ${missing.map((one) => one.name).join()}`] : []),
         ...(copies > mine.posts ? [`${copies} copies, of which ${mine.posts} are counted`] : []),
@@ -371,8 +371,10 @@ function pieceOf({ type, text = '', tool = '', state }: Stored['parts'][number])
 }
 
 /** Whether a text is the end of an answer, or says that there will be none. */
-function isEnd(text: string, name: string): boolean {
-  return text.includes(endOf(name)) || text.includes('The end of the reply never arrived')
+function isEnd(text: string, name: string, blow: Blow): boolean {
+  // A run ends with its server, maybe between two steps.
+  const isStopped = blow === 'server restarted' && text.includes('the agent did not continue after its last tool calls')
+  return isStopped || text.includes(endOf(name)) || text.includes('The end of the reply never arrived')
 }
 
 /** Returns how many files a script makes. */

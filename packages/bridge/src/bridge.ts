@@ -583,7 +583,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     const changes = shards.takeChanges()
     if (!changes) return
     shardsEmittedAt = clock.monotonic()
-    emit({ type: 'shards', at: clock.wall(), owned: shards.count(), ...changes })
+    emit({ type: 'shards', at: clock.wall(), owned: shards.count(), restoring: shards.restoring(), ...changes })
   }
 
   /** Emits what happened to the membership. */

@@ -182,7 +182,8 @@ export function createMembers(): Members {
     const channels = {
       ...{ connectionOf: () => ({ deliversOnce }), sinkFields: () => ({}), has: () => !options.lacksChannel },
       showTyping: () => void told.push(`${name} types`),
-      tryPost: async (_: unknown, note: { readonly text: string }) => void told.push(`${name} posts ${note.text}`),
+      tryPost: async (_: unknown, note: { readonly text: string }) => await channels.postNote(note),
+      postNote: async (note: { readonly text: string }) => void told.push(`${name} posts ${note.text}`),
     }
     const commands = {
       ...{ isOwnCommand: (one: string) => one.startsWith('/'), isStopCommand: (one: string) => one === '/stop' },
@@ -251,7 +252,7 @@ export function createMembers(): Members {
       facts: { look: () => {}, lookAtAll: () => {} },
       moves: { loadMoves: async () => {}, learnMove: async () => {} },
       activity: { note: () => {} },
-      connections: new Map([['tg', { deliversOnce } as never]]),
+      connections: new Map([['tg', { deliversOnce, post: channels.postNote } as never]]),
       ...{ seen: createSeenMessages({ state, mirrors, clock: own }) },
       ...{ clock: own, emit, onError },
     })

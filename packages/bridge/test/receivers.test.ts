@@ -625,6 +625,24 @@ describe('a press at a member that does not own the chat', () => {
   })
 })
 
+test.each([
+  ['is frozen', 0, texts.notTaken],
+  ['does not take it because the store fails', 1, texts.stateFails],
+])('the platform’s own Stop at another member is told to the chat if its owner %s', async (_, fails, answer) => {
+  const one = await all.join('one', {
+    storeOf: withCommits(
+      () => fails > 0,
+      () => async () => Promise.reject(new StoreError('failed', 'The disk is full.')),
+    ),
+  })
+  const owner = await joinOwner()
+  owner.kill()
+  const received = one.receive('tg', stop, 's1')
+  await all.pass(5000)
+  await received
+  expect([all.done, all.told]).toEqual([[], [`one posts ${answer}`]])
+})
+
 describe('a press that its owner received', () => {
   test.each([
     ['is carried out', 1900, [['owner pressed b/run/1'], ['Done: b/run/1']]],

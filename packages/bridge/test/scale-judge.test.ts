@@ -131,6 +131,12 @@ describe('the judge of test:scale', () => {
     expect(found([given('t1')], {}, twice)).toMatchObject({ doubledForAWhile: 0, doubledSurely: 1 })
   })
 
+  test('finds an end that was shown and then deleted, unless another message shows it', () => {
+    const ending = [endingOf('t1')]
+    expect(found([given('t1')], {}, [ending], { deleted: [0] })).toMatchObject({ deleted: 1, finals: 0 })
+    expect(found([given('t1')], {}, [ending, ending], { deleted: [0] })).toMatchObject({ deleted: 0, finals: 1 })
+  })
+
   test('finds an end that was overwritten by an older text', () => {
     expect(found([given('t1')], {}, [[endingOf('t1'), 'Beginning']]).overwritten).toBe(1)
   })

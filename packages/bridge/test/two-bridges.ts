@@ -94,7 +94,7 @@ interface Process {
   readonly proxy: PostgresProxy | undefined
   /** The lines of its log. */
   said(): string
-  /** How many shards it owns, as the last line about them says. */
+  /** How many shards it owns and takes messages of, as the last line about them says. */
   owned(): number
   readonly ended: Promise<unknown>
 }
@@ -495,7 +495,10 @@ function open({
     child,
     proxy,
     said: () => words,
-    owned: () => Number(/.*"owned":(\d+)/s.exec(words)?.[1] ?? 0),
+    owned: () => {
+      const [, all = 0, restoring = 0] = /.*"owned":(\d+),"restoring":(\d+)/s.exec(words) ?? []
+      return Number(all) - Number(restoring)
+    },
     ended: new Promise((resolve) => child.once('exit', resolve)),
   }
 }

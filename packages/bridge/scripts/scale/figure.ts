@@ -13,8 +13,8 @@ export function isMissed({ value, most }: Figure): boolean {
   return most !== undefined && !(value <= most)
 }
 
-/** Returns the value below which that share of them is. 0 without values. */
+/** Returns the value below which that share of them is. Endless without values, so that no goal is reached by doing nothing. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.POSITIVE_INFINITY
 }

@@ -33,6 +33,8 @@ export interface Judged {
   readonly finals: number
   /** Messages that showed an ending, and show an older text now. */
   readonly overwritten: number
+  /** Tasks whose chat showed the end of the answer in messages that are all deleted. */
+  readonly deleted: number
   /** Tasks on Telegram that the agent got in another order than they were written. */
   readonly disordered: number
   /** The same on Slack, which does not number the messages of a chat. */
@@ -136,6 +138,11 @@ export function judge(
     'overwritten by an older text',
     overwritten.map(({ one }) => one),
   )
+  const deleted = finals.filter((final) => final.isDeleted)
+  report(
+    'shown and then deleted',
+    deleted.map(({ one }) => one),
+  )
   report(
     'run in another order',
     disordered.filter(({ chat }) => chat.channel === 'tg'),
@@ -165,6 +172,7 @@ export function judge(
     doubtfulLasting: sumOf(doubts.values(), ({ lasting }) => lasting),
     finals: finals.filter(({ isShown }) => isShown).length,
     overwritten: overwritten.length,
+    deleted: deleted.length,
     disordered: disordered.length - onSlack.length,
     disorderedOnSlack: onSlack.length,
     rateLimited: limited.length - typing,
@@ -220,12 +228,14 @@ function sumOf<Item>(all: Iterable<Item>, numberOf: (one: Item) => number): numb
 /** What became of the end of an answer in its chat. */
 function finalOf({ token, chat }: Given, people: SeenPeople) {
   const ending = endingOf(token)
-  const shown = [...people.screenOf(chat).histories.values()]
-    .map((history) => history.map((text) => text.includes(ending)))
-    .filter((history) => history.includes(true))
+  const { histories, present } = people.screenOf(chat)
+  const shown = [...histories]
+    .map(([id, history]) => ({ isPresent: present.has(id), isEnding: history.map((text) => text.includes(ending)) }))
+    .filter(({ isEnding }) => isEnding.includes(true))
   return {
-    isShown: shown.some((history) => history.at(-1)),
-    isOverwritten: shown.some((history) => history.at(-1) === false),
+    isShown: shown.some(({ isPresent, isEnding }) => isPresent && isEnding.at(-1)),
+    isOverwritten: shown.some(({ isEnding }) => isEnding.at(-1) === false),
+    isDeleted: shown.length > 0 && shown.every(({ isPresent }) => !isPresent),
   }
 }
 

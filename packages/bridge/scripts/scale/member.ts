@@ -9,7 +9,7 @@ export interface Member extends Upstream {
   starts(): number
   /** The CPU time of its present process, in ms. 0 on systems other than Linux. */
   cpuMs(): number
-  /** How many shards it owns and can work for, as its log tells. 0 while it is stopped, and after it was killed. */
+  /** How many shards it owns and takes messages of, as its log tells. 0 while it is stopped, and after it was killed. */
   owned(): number
   /** What its `/readyz` says: `ready`, `standby`, … Undefined without an answer. */
   state(): Promise<string | undefined>
@@ -97,7 +97,8 @@ export function startMember(options: {
 
   function readLine(line: string): void {
     url = /Serving (http:\S+?)\/healthz/.exec(line)?.[1] ?? url
-    owned = Number(/"type":"shards","owned":(\d+)/.exec(line)?.[1] ?? owned)
+    const [, all, restoring] = /"type":"shards","owned":(\d+),"restoring":(\d+)/.exec(line) ?? []
+    if (all !== undefined) owned = Number(all) - Number(restoring)
   }
 
   function write(what: string): void {

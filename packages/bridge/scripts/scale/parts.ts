@@ -105,7 +105,7 @@ export async function playPart(part: PartName, options: PlayOptions): Promise<Pa
     const [load = 0] = loadavg()
     const figures = [
       ...found,
-      ...figuresOf(judged, part === 'faults' ? options.stops : 0),
+      ...figuresOf(judged, part === 'faults' ? options.stops : 0, part === 'faults' ? undefined : 0),
       { name: 'starts of members', value: starts },
       { name: 'load of the machine', value: load },
     ]
@@ -296,14 +296,20 @@ function longestPause(changedAt: readonly number[], from: number, to: number): n
   return Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? from)))
 }
 
-/** `lateCalls` is how many calls may reach a platform after the lease of their member has ended. */
-function figuresOf(judged: Judged, lateCalls: number): readonly Figure[] {
+/**
+ * `lateCalls` is how many calls may reach a platform after the lease of their member has ended, and `mostRefused` how many tasks may be
+ * refused, with any number as the default.
+ */
+function figuresOf(judged: Judged, lateCalls: number, mostRefused?: number): readonly Figure[] {
   return [
     { name: 'tasks', value: judged.tasks },
     { name: 'presses', value: judged.presses },
     { name: 'stops', value: judged.stops },
     { name: 'tasks lost', value: judged.lost, most: 0 },
-    { name: 'tasks refused, and the chat told', value: judged.refused },
+    {
+      ...{ name: 'tasks refused, and the chat told', value: judged.refused },
+      ...(mostRefused !== undefined && { most: mostRefused }),
+    },
     { name: 'tasks put aside, and the chat told', value: judged.putAside, most: 0 },
     { name: 'tasks run twice', value: judged.runTwice, most: 0 },
     { name: 'tasks run in another order on Telegram', value: judged.disordered, most: 0 },
@@ -320,6 +326,7 @@ function figuresOf(judged: Judged, lateCalls: number): readonly Figure[] {
       ...{ value: (100 * judged.doubtfulLasting) / Math.max(1, judged.shown), most: 1 },
     },
     { name: 'finals overwritten by an older text', value: judged.overwritten, most: 0 },
+    { name: 'finals deleted', value: judged.deleted, most: 0 },
     { name: 'calls rate-limited', value: judged.rateLimited, most: 0 },
     { name: 'typing rate-limited', value: judged.typingRateLimited, most: 0 },
     { name: 'permissions answered twice or wrongly', value: judged.wrongAnswers, most: 0 },

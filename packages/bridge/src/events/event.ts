@@ -235,13 +235,20 @@ export interface ChannelBudget {
   readonly total: number
 }
 
-/** Shards changed their owner. Emitted after a beat, at most once a second, and once more when this process has stopped. */
+/**
+ * Shards changed their owner, or take messages now. Emitted after a beat, at most once a second, and once more when this process has
+ * stopped.
+ */
 export interface ShardsEvent {
   readonly type: 'shards'
   /** In ms since the epoch. */
   readonly at: number
   /** How many this process owns. */
   readonly owned: number
+  /** How many of these take no messages yet, because this process still reads what earlier owners left. */
+  readonly restoring: number
+  /** How many it has read since the last event, and takes messages of. */
+  readonly restored: number
   /** How many it took. */
   readonly taken: number
   /** How many of these another process had before, or this one before its restart. */

@@ -220,8 +220,15 @@ export function createReceiver(options: {
       if (error instanceof NotTakenError) throw error
       onError(toError(error))
       if (isTakenOver(error) || (error instanceof StoreError && !isHeld())) throw new NotTakenError()
-      if (inbound.type !== 'stop') await inbound.answer(texts.notTaken)
+      await tell(channel, inbound, texts.notTaken)
     }
+  }
+
+  /** Tells the person what became of an action. The platform's Stop can only be answered in the chat. */
+  async function tell(channel: string, inbound: Inbound, text: string): Promise<void> {
+    if (inbound.type !== 'stop') return await inbound.answer(text)
+    const signal = await whenHeld().catch(() => undefined)
+    if (signal) await connections.get(channel)?.post({ chat: inbound.chat, text, signal })
   }
 
   /** Makes `answer` wait until calls are allowed, and do nothing if they never are. The platform's Stop has no `answer`. */
@@ -399,6 +406,8 @@ export function createReceiver(options: {
     const owner = ownerOf(place)
     if (owner) return await owner.press(channel, inbound, id, () => pressMs - sinceReceivedMs())
     const result = await forwarder.forward(place, inbound, id, sinceReceivedMs)
+    if (result.type === 'not-taken') return await tell(channel, inbound, texts.notTaken)
+    if (result.type === 'unknown') return await tell(channel, inbound, texts.stateFails)
     if (inbound.type === 'stop') return
     switch (result.type) {
       case 'answered':
@@ -408,10 +417,6 @@ export function createReceiver(options: {
       case 'taken':
         // The owner shows what it did in the message with the button.
         return await inbound.answer()
-      case 'not-taken':
-        return await inbound.answer(texts.notTaken)
-      case 'unknown':
-        return await inbound.answer(texts.stateFails)
       default:
         return result satisfies never
     }

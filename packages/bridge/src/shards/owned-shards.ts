@@ -63,13 +63,15 @@ export interface ShardChanges {
   readonly taken: number
   /** Those of them that a process had before. */
   readonly takenOver: number
+  /** Those that take messages now, because this process has read what earlier owners left. */
+  readonly restored: number
   /** Those that this process gave back. */
   readonly givenBack: number
   /** Those that another process took before this one gave them back. */
   readonly lost: number
 }
 
-const noChanges: ShardChanges = { taken: 0, takenOver: 0, givenBack: 0, lost: 0 }
+const noChanges: ShardChanges = { taken: 0, takenOver: 0, restored: 0, givenBack: 0, lost: 0 }
 
 /** A shard of this process. */
 interface Owned {
@@ -168,6 +170,7 @@ export function createOwnedShards({
     if (one.isStopping) return
     await one.shard.restore()
     one.isRestored = true
+    note(one.lease, 'restored')
     if (!one.isStopping) onRestored(one.shard)
   }
 

@@ -88,6 +88,30 @@ test('a request is not made if another process takes over while it connects', as
   expect([steps, arrived.filter((one) => one.includes('connecting'))]).toEqual([['asked', 'connected', 'asked'], []])
 })
 
+test.each([
+  ['was sent', { code: 'ECONNRESET' }, async () => held],
+  ['is not sent yet', { syscall: 'connect' }, async () => await new Promise<AbortSignal>(() => {})],
+])('a request that the lease aborts and that %s fails as a connection does', async (_, marks, whenConnected) => {
+  const silent = createServer(() => {})
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  const address = silent.address()
+  const ending = new AbortController()
+  let asked = 0
+  const fetching = leasedFetch(async () => {
+    asked += 1
+    if (asked === 1) return ending.signal
+    setImmediate(() => ending.abort(new Error('The beat was late.')))
+    return await whenConnected().then(() => ending.signal)
+  })
+  const slow = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/slow`
+  await expect(fetching(new Request(slow, { method: 'POST', body: 'Go' }))).rejects.toMatchObject({
+    message: 'The beat was late.',
+    ...marks,
+  })
+  silent.closeAllConnections()
+  await new Promise((resolve) => silent.close(resolve))
+})
+
 test('a request arrives with its body and its headers', async () => {
   const fetching = leasedFetch(async () => held)
   const headers = { 'content-type': 'text/plain', authorization: 'Basic eDp5' }

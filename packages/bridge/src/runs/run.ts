@@ -92,8 +92,10 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   let isCanceled = execution.isCanceled === true
   /** The session was deleted, so a new one runs the prompt. */
   let isRenewed = false
-  /** Aborts when the calls that post the prompt are aborted. */
-  let calls: AbortSignal | undefined
+  /** Of the last try to post the prompt: aborts when its calls may no longer be made. */
+  let postingPermit: AbortSignal | undefined
+  /** Whether the last try is followed by another one. Undefined until that is decided. */
+  let isTriedAgain: boolean | undefined
   const found = withResolvers<void>()
   const accepted = withResolvers<void>()
   const canceled = withResolvers<void>()
@@ -148,7 +150,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (isCanceled) void client.abort(stream).catch(onError)
     let reply = await stream.result
     while (!isStopping() && isPostedAgain(reply)) {
-      if (isSessionGone(reply)) {
+      if (!isRenewed && isSessionGone(reply)) {
         isRenewed = true
         route = { ...route, sessionID: undefined }
         await channels.tryPost(prompt, { text: texts.sessionGone, replyTo: prompt.messageRef }, 'next')
@@ -163,11 +165,12 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Whether the reply only says that the prompt was not posted, and it is posted once more: because its session was deleted, or because
-   * this process could not renew its lease while the session was created.
+   * this process could not renew its lease while the session was created. Decided once for each try, because the reply is hidden then.
    */
   function isPostedAgain(reply: Reply): boolean {
     if (execution.phase !== 'planned' || reply.outcome !== 'failed') return false
-    return calls?.aborted === true || (!isRenewed && isSessionGone(reply))
+    isTriedAgain ??= postingPermit?.aborted === true || (!isRenewed && isSessionGone(reply))
+    return isTriedAgain
   }
 
   /**
@@ -176,7 +179,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    * read. Files of a command are dropped, and the chat is told.
    */
   async function postPrompt(): Promise<ReplyStream | undefined> {
-    calls = await lease.whenHeld()
+    isTriedAgain = undefined
+    postingPermit = await lease.whenHeld()
     // The people may have changed since the prompt was stored.
     if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
     const { sessionID, agent, model } = route

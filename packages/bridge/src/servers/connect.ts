@@ -73,7 +73,7 @@ function callFetch(whenHeld: Lease): typeof fetch {
 /**
  * Returns a `fetch` that waits for the lease before each request, except for GET requests, and again right before the first byte
  * is sent: a process may be suspended while it connects, and another one take over meanwhile. It aborts the request when the
- * lease is lost, and rejects without sending it if the caller's signal aborts first. `onSend` is called right before the request is
+ * lease ends, and rejects without sending it if the caller's signal aborts first. `onSend` is called right before the request is
  * sent.
  */
 export function leasedFetch(whenHeld: Lease, onSend: () => void = () => {}): typeof fetch {
@@ -83,26 +83,35 @@ export function leasedFetch(whenHeld: Lease, onSend: () => void = () => {}): typ
     if (request.method === 'GET') return await fetch(input, init)
     const { url, method, headers, signal: callerSignal } = request
     const bytes = new Uint8Array(await request.arrayBuffer())
-    const allowed = async (): Promise<AbortSignal> => await unlessAborted(whenHeld(), callerSignal)
+    let permitted: AbortSignal | undefined
+    const allowed = async (): Promise<AbortSignal> => {
+      permitted = await unlessAborted(whenHeld(), callerSignal)
+      return permitted
+    }
+    let isSent = false
+    const send = (): void => {
+      isSent = true
+      onSend()
+    }
     return await withLease(allowed, callerSignal, async (signal) => {
-      if (bytes.length === 0) {
-        onSend()
-        return await fetch(url, { method, headers, signal })
-      }
       let refusal: unknown
       const permit = async (): Promise<void> => {
         try {
           await allowed()
-          onSend()
+          send()
         } catch (error) {
           refusal = error
           throw error
         }
       }
       try {
-        return await fetch(url, { method, headers, signal, body: readOnDemand(bytes, permit), duplex: 'half' })
+        if (bytes.length > 0)
+          return await fetch(url, { method, headers, signal, body: readOnDemand(bytes, permit), duplex: 'half' })
+        send()
+        return await fetch(url, { method, headers, signal })
       } catch (error) {
-        throw refusal ?? error
+        if (refusal !== undefined) throw refusal
+        throw permitted?.aborted && !callerSignal.aborted ? cutOffError(permitted.reason, isSent) : error
       }
     })
   }
@@ -131,6 +140,15 @@ export function leasedSource(source: Source, whenHeld: Lease): Source {
       }
     },
   })
+}
+
+/**
+ * Returns the error of a request that the lease aborted, as Node's errors are of a connection that breaks, or is never made if the
+ * request was not sent. The core then tries it again if it can't do harm.
+ */
+function cutOffError(reason: unknown, isSent: boolean): Error {
+  const error = new Error(messageOf(reason), { cause: reason })
+  return Object.assign(error, isSent ? { code: 'ECONNRESET' } : { syscall: 'connect' })
 }
 
 /**

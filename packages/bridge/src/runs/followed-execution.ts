@@ -35,6 +35,33 @@ function folderName(directory: string | undefined): string | undefined {
   return directory?.split(/[/\\]/).findLast((name) => name !== '')
 }
 
+/** Whether only the end of an ask is known, because it was answered before this process could see it. */
+export function isUnseen(ask: Ask): boolean {
+  return ask.status !== 'pending' && (ask.type === 'permission' ? ask.permission === '' : ask.questions.length === 0)
+}
+
+/**
+ * Returns the reply with what an earlier process knew of its asks. Those that the reply does not have are withdrawn, because the
+ * server does not tell how they ended. Those that it saw end, and nothing else of, have what they asked, so that the chat keeps it.
+ */
+export function withEarlierAsks(reply: Reply, earlier: readonly Ask[], at: number): Reply {
+  const over = closedAsks(earlier, reply, at)
+  const asks = reply.asks.map((ask) => {
+    const before = isUnseen(ask) ? earlier.find(({ requestID }) => requestID === ask.requestID) : undefined
+    return before ? withEndOf(before, ask) : ask
+  })
+  const isSame = over.length === 0 && asks.every((ask, index) => ask === reply.asks[index])
+  return isSame ? reply : { ...reply, asks: [...over, ...asks] }
+}
+
+/** Returns an ask with the end of another one. */
+function withEndOf(ask: Ask, end: Ask): Ask {
+  const { status, closedAt } = end
+  if (ask.type === 'permission')
+    return { ...ask, status, closedAt, ...(end.type === 'permission' && { reply: end.reply }) }
+  return { ...ask, status, closedAt, ...(end.type === 'question' && { answers: end.answers }) }
+}
+
 /** Returns the earlier asks that the reply does not have, as withdrawn ones. Empty while the reply may still have them. */
 export function closedAsks(earlier: readonly Ask[], reply: Reply, at: number): readonly Ask[] {
   const known = new Set([...reply.asks, ...pendingAsks(reply)].map(({ requestID }) => requestID))

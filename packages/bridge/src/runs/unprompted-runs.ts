@@ -18,7 +18,7 @@ import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import type { FollowTarget } from './follow-target.ts'
-import { closedAsks, followedExecution } from './followed-execution.ts'
+import { followedExecution, isUnseen, withEarlierAsks } from './followed-execution.ts'
 import { closeFollowed, endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
@@ -430,7 +430,8 @@ export interface UnpromptedRunHost {
  */
 export function isUnprompted({ prompt, asks, messages, phase }: Reply): boolean | undefined {
   if (prompt !== undefined && (prompt.text !== '' || prompt.files.length > 0)) return false
-  if (asks.length > 0) return true
+  // That an ask has ended tells nothing of how its run began.
+  if (asks.some((ask) => !isUnseen(ask))) return true
   const isOfAgent = messages.some(
     ({ parts, finish, error }) =>
       finish !== undefined || error !== undefined || parts.some(({ type }) => type !== 'tool'),
@@ -537,7 +538,9 @@ export async function beginUnpromptedRun(
     // Waiting for people does not count as no progress.
     if (isFollowed || newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.restart(execution.id, router.timeoutMs, abortLate)
-    const seen = isFollowed ? { ...observation, reply: withEarlierAsks(newest) } : observation
+    const seen = isFollowed
+      ? { ...observation, reply: withEarlierAsks(newest, stored?.asks ?? [], clock.now()) }
+      : observation
     for (const observer of observers) {
       try {
         passOn(observer, seen)
@@ -582,12 +585,6 @@ export async function beginUnpromptedRun(
     const pending = pendingAsks(newest)
     const ids = (list: readonly Ask[] = []): string => list.map(({ requestID }) => requestID).join(' ')
     if (ids(pending) !== ids(execution.asks) && !isStopping()) void updateExecution({ asks: pending }).catch(onError)
-  }
-
-  /** Returns the reply with the asks of an earlier process that are over: the server does not tell how they ended. */
-  function withEarlierAsks(reply: Reply): Reply {
-    const over = closedAsks(stored?.asks ?? [], reply, clock.now())
-    return over.length === 0 ? reply : { ...reply, asks: [...over, ...reply.asks] }
   }
 
   /** Aborts a run that made no progress for too long. It then ends as timed out. Errors go to `onError`. */

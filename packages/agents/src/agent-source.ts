@@ -19,12 +19,17 @@ export interface AgentSourceOptions {
   readonly url?: string | undefined
   /** The token of what listens at `url`. Default: none. */
   readonly token?: string | undefined
+  /**
+   * Awaited right before each message to what listens at `url` is sent that changes something, as in the options of `codex`. Default:
+   * all messages are sent immediately.
+   */
+  readonly beforeChange?: (() => Promise<void>) | undefined
   /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
 }
 
 /** The options of `agentSource` and the arguments after a name. */
-interface PresetOptions extends Omit<AgentSourceOptions, 'url' | 'token'> {
+interface PresetOptions extends Omit<AgentSourceOptions, 'url' | 'token' | 'beforeChange'> {
   /** The arguments after the name. */
   readonly args: readonly string[]
 }
@@ -47,7 +52,7 @@ export const agentNames: readonly string[] = Object.keys(presets)
  * source to `connectSource`. Throws `invalid` if the command line is empty, and for a `url` of an agent that can't be reached at
  * one.
  */
-export function agentSource(agent: string, { url, token, ...options }: AgentSourceOptions = {}): Source {
+export function agentSource(agent: string, { url, token, beforeChange, ...options }: AgentSourceOptions = {}): Source {
   const [command, ...args] = parseArgsStringToArgv(agent)
   if (command === undefined || command === '')
     throw new ReplyError(
@@ -58,7 +63,7 @@ export function agentSource(agent: string, { url, token, ...options }: AgentSour
   const isAcp = args.some((arg) => /^--(experimental-)?acp$/.test(arg))
   if (url !== undefined || token !== undefined) {
     if (command === 'codex' && !isAcp)
-      return codex({ ...options, url, token, args: args.length === 0 ? undefined : args })
+      return codex({ ...options, url, token, beforeChange, args: args.length === 0 ? undefined : args })
     throw new ReplyError(
       'invalid',
       `${command} is started, so it has no \`url\` and no \`token\`. Leave them out, or use codex.`,

@@ -7,6 +7,7 @@ import { PortError } from '@reply/sink/channel'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listenerToken } from '../../agents/test/codex/listener.ts'
 import { replayListener } from '../../agents/test/codex/replay-listener.ts'
+import { scriptedListener } from '../../agents/test/codex/scripted-listener.ts'
 import { connectServer, leasedFetch, leasedSource } from '../src/servers/connect.ts'
 
 const arrived: string[] = []
@@ -172,4 +173,32 @@ test('a Codex that runs already gets no prompt of a process that another replace
   await client.close()
   listener.close()
   expect(error?.message).toContain('Another process took over')
+})
+
+test('a Codex gets no prompt that waited while another process took over', async () => {
+  const listener = await scriptedListener()
+  let asked = 0
+  let isReplaced = false
+  const whenHeld = async (): Promise<AbortSignal> => {
+    asked += 1
+    if (isReplaced) throw new PortError('unreachable', 'Another process took over.')
+    return held
+  }
+  const connected = { secret: () => '', secretNames: [], connectTimeoutMs: 10_000, clock: systemClock, whenHeld }
+  const client = await connectServer({ agent: 'codex', url: listener.url }, connected)
+  const prompts = (): number => listener.methods.filter((method) => method === 'turn/start').length
+  const sessionID = 'thread_1'
+  client.prompt({ sessionID, text: 'First.' })
+  await expect.poll(prompts).toBe(1)
+  asked = 0
+  const second = client.prompt({ sessionID, text: 'Second.' })
+  // It began with the lease, and waits for the first one.
+  await expect.poll(() => asked).toBe(1)
+  isReplaced = true
+  listener.takePrompts()
+  const { error } = await second.result
+  expect(error?.message).toContain('Another process took over')
+  expect(prompts()).toBe(1)
+  await client.close()
+  listener.close()
 })

@@ -52,6 +52,12 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
   readonly url?: string | undefined
   /** The token of that listener, as in its `--ws-token-file`. Default: none. */
   readonly token?: string | undefined
+  /**
+   * Awaited right before each message is sent that changes something: a new or copied session, a prompt, an answer, a stop. If it
+   * rejects, the message is not sent, and the call rejects with its error. It runs in the async context of that call.
+   * Default: all messages are sent immediately.
+   */
+  readonly beforeChange?: (() => Promise<void>) | undefined
   /** The model. Default: Codex's own. */
   readonly model?: string | undefined
   /** When Codex asks for approval. Default: as Codex is configured. */
@@ -69,6 +75,15 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
 /** How many turns of an earlier session are read. The core keeps the last three runs of a session. */
 const mostRead = 4
 
+/** The requests that change something. */
+const changing: ReadonlySet<string> = new Set([
+  'thread/start',
+  'thread/fork',
+  'thread/settings/update',
+  'turn/start',
+  'turn/interrupt',
+])
+
 /** Threads of the terminal, of editors, of `codex exec` and of programs. Sub-agents have others. */
 const sourceKinds = ['cli', 'vscode', 'exec', 'appServer']
 
@@ -80,7 +95,7 @@ const sourceKinds = ['cli', 'vscode', 'exec', 'appServer']
  * `invalid` for options that contradict each other. Tested with 0.150.0 and 0.169.0.
  */
 export function codex(options: CodexOptions = {}): Source {
-  const { command = 'codex', args = [], url, token, onError = () => {}, ...rest } = options
+  const { command = 'codex', args = [], url, token, beforeChange, onError = () => {}, ...rest } = options
   checkListener(options)
   // A listener has a folder of its own.
   const { cwd = url === undefined ? process.cwd() : undefined } = options
@@ -109,7 +124,12 @@ export function codex(options: CodexOptions = {}): Source {
   let hasAsked = false
   /** The ids of this connection's asks, by those of Codex's requests. */
   const askIDs = new Map<string, string>()
-  const rpc = createRpc({ name, program: requireProgram, clock, redact, deadlineMs })
+  const beforeSend =
+    beforeChange &&
+    (async (method: string | undefined) => {
+      if (method === undefined || changing.has(method)) await beforeChange()
+    })
+  const rpc = createRpc({ name, program: requireProgram, clock, redact, deadlineMs, beforeSend })
   const agent = createLocalAgent({
     name,
     redact,

@@ -38,21 +38,27 @@ interface RpcProgram {
   readonly redact: (text: string) => string
   /** How long a response may take, in ms. */
   readonly deadlineMs: number
+  /**
+   * Awaited right before a request or an answer is sent, with the method of the request. If it rejects, nothing is sent, and the call
+   * rejects with its error. Default: all is sent immediately.
+   */
+  readonly beforeSend?: ((method: string | undefined) => Promise<void>) | undefined
 }
 
 /**
  * Creates the JSON-RPC side of an agent that may be restarted: it sends requests to the current `program()` and matches
  * the responses that `settle` gets. The ids of the requests count from 1.
  */
-export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgram): Rpc {
+export function createRpc({ name, program, clock, redact, deadlineMs, beforeSend }: RpcProgram): Rpc {
   const waiting = new Map<
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
   >()
   let lastID = 0
   return {
-    request: (method, params) =>
-      new Promise((resolve, reject) => {
+    request: async (method, params) => {
+      if (beforeSend) await whenSendable(method, beforeSend)
+      return await new Promise((resolve, reject) => {
         const id = ++lastID
         const end = (): void => {
           waiting.delete(id)
@@ -70,9 +76,13 @@ export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgr
         waiting.set(id, { resolve: done, reject: fail })
         // A program that is not running throws at once.
         void (async () => await program().send({ id, method, params }))().catch(fail)
-      }),
+      })
+    },
     notify: async (method) => await program().send({ method }),
-    respond: async (id, result) => await program().send({ id, result }),
+    respond: async (id, result) => {
+      if (beforeSend) await whenSendable(undefined, beforeSend)
+      await program().send({ id, result })
+    },
     refuse: async (id, method) => {
       // Method not found: https://www.jsonrpc.org/specification#error_object
       await program().send({ id, error: { code: -32601, message: `${method} is not supported.` } })
@@ -86,6 +96,17 @@ export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgr
     failAll: (error) => {
       for (const { reject } of [...waiting.values()]) reject(error)
     },
+  }
+
+  /** Awaits `beforeSend`. Rejects with `unreachable` if the program has ended meanwhile: what follows was meant for that one. */
+  async function whenSendable(
+    method: string | undefined,
+    before: NonNullable<RpcProgram['beforeSend']>,
+  ): Promise<void> {
+    const asked = program()
+    await before(method)
+    if (program() === asked) return
+    throw new ReplyError('unreachable', `${name} has ended, so ${method ?? 'the answer'} was not sent. Try again.`)
   }
 
   /** Returns the error of a request that got no response in time. */

@@ -17,6 +17,7 @@ type AgentSource = (
     readonly env?: Readonly<Record<string, undefined>> | undefined
     readonly url?: string | undefined
     readonly token?: string | undefined
+    readonly beforeChange?: (() => Promise<void>) | undefined
     readonly onError: OnError | undefined
   },
 ) => Source
@@ -45,7 +46,8 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
   const { secret, secretNames, whenHeld, ...rest } = options
   const { url, agent, directory, username, password, token } = server
   if (agent !== undefined && url !== undefined) {
-    const listening = { cwd: directory, url, token: token && secret(token), onError: rest.onError }
+    const beforeChange = whenHeld && (async () => await mayChange(whenHeld))
+    const listening = { cwd: directory, url, token: token && secret(token), beforeChange, onError: rest.onError }
     const source = (await loadAgentSource())(agent, listening)
     // Other members use the same agent.
     return connectSource(whenHeld ? leasedSource(source, whenHeld) : source, { ...rest, directory })
@@ -117,6 +119,16 @@ export function leasedFetch(whenHeld: Lease, onSend: () => void = () => {}): typ
   }
 }
 
+/**
+ * Resolves when a message that changes something may be sent, for the call that the current code is part of. Await it right before
+ * that: since the call began, the process may have been suspended, and another one have taken over.
+ */
+async function mayChange(whenHeld: Lease): Promise<void> {
+  const permit = callPermit(whenHeld)
+  await permit.whenHeld()
+  permit.onSend()
+}
+
 /** The calls of a source that change something. */
 const changingCalls: ReadonlySet<string | symbol> = new Set<keyof Source>([
   ...(['create', 'prompt', 'command', 'withdraw', 'answer', 'reject', 'abort'] as const),
@@ -125,7 +137,7 @@ const changingCalls: ReadonlySet<string | symbol> = new Set<keyof Source>([
 
 /**
  * Returns the source, whose calls that change something wait for the lease of their shard, or for `whenHeld`, before they begin. They
- * reject with its error if another process has it.
+ * reject with its error if another process has it. Each of their requests asks for it again, see `mayChange`.
  */
 export function leasedSource(source: Source, whenHeld: Lease): Source {
   return new Proxy(source, {
@@ -133,9 +145,7 @@ export function leasedSource(source: Source, whenHeld: Lease): Source {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function' || !changingCalls.has(name)) return member
       return async (...given: readonly unknown[]): Promise<unknown> => {
-        const permit = callPermit(whenHeld)
-        await permit.whenHeld()
-        permit.onSend()
+        await callPermit(whenHeld).whenHeld()
         return await Reflect.apply(member, target, given)
       }
     },

@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import { WebSocketServer } from 'ws'
+
+export interface ScriptedListener {
+  readonly url: string
+  /** The methods of the requests that arrived, oldest first. */
+  readonly methods: readonly string[]
+  /** Answers the prompts that arrived, each with a turn of its own. */
+  takePrompts(): void
+  close(): void
+}
+
+/** Starts a listener with the thread `thread_1`, which takes prompts when told to. It needs no token. */
+export async function scriptedListener(): Promise<ScriptedListener> {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  await once(server, 'listening')
+  const methods: string[] = []
+  const prompts: (() => void)[] = []
+  const thread = { thread: { id: 'thread_1', cwd: '/project' } }
+  server.on('connection', (socket) =>
+    socket.on('message', (data) => {
+      const { id, method } = JSON.parse(String(data))
+      const answer = (result: object): void => socket.send(JSON.stringify({ id, result }))
+      if (id === undefined) return
+      methods.push(method)
+      if (method === 'turn/start') prompts.push(() => answer({ turn: { id: `turn_${methods.length}` } }))
+      else answer(/^thread\/(start|resume|read)$/.test(method) ? thread : { data: [] })
+    }),
+  )
+  const address = server.address()
+  return {
+    url: `ws://127.0.0.1:${typeof address === 'object' ? address?.port : undefined}`,
+    methods,
+    takePrompts: () => {
+      for (const take of prompts.splice(0)) take()
+    },
+    close: () => {
+      for (const client of server.clients) client.terminate()
+      server.close()
+    },
+  }
+}

@@ -15,9 +15,10 @@ export interface Turns {
    */
   expectTurn(run: LocalRun): void
   /**
-   * Call it with the turn that takes the prompt. A new turn is shown in the run, and ends it. A turn that goes on, also
-   * one that another client began meanwhile, shows its next output there once it reads the prompt. If that turn has ended without reading it, the run ends as it did,
-   * or as failed after a completed turn. Then shows the other held turns of the thread, without a prompt.
+   * Call it with the turn that takes the prompt. A turn that the prompt began is shown in its run, and ends it. If the
+   * turn went on already, also one that another client began while the prompt was sent, its output is shown in the run
+   * once the turn reads the prompt. If that turn has ended without reading it, the run ends as the turn did, or as
+   * failed after a completed turn. Then shows the other held turns of the thread, without a prompt.
    */
   promptTaken(run: LocalRun, turnID: string): void
   /** Call it if the prompt was not taken. Shows the held turns of its thread, without a prompt. Leaves the run open. */
@@ -65,6 +66,9 @@ interface Turn {
   /** The calls of commands that were left in the background. Their ends are not shown. */
   readonly leftCallIDs: Set<string>
 }
+
+/** An event that tells of a prompt. */
+type PromptEvent = Extract<CodexEvent, { readonly type: 'prompt' }>
 
 /** A turn whose run is not clear so far. */
 interface HeldTurn {
@@ -150,12 +154,12 @@ export function createTurns(
   }
 
   /**
-   * Whether something else than the run's prompt began a held turn, which took the prompt while it went on. A turn tells of the prompt
-   * that began it in its second event. False if that has not come.
+   * Whether something else than the run's prompt began a held turn, which took the prompt while it went on. False if
+   * the turn has not told so far.
    */
   function isBegunByOther(turnID: string, run: LocalRun): boolean {
-    const second = held.get(turnID)?.events[1]?.event
-    return second !== undefined && !(second.type === 'prompt' && second.clientID === run.promptID)
+    const beginning = beginningOf(held.get(turnID))
+    return beginning === 'itself' || (beginning !== undefined && beginning.clientID !== run.promptID)
   }
 
   /** Shows the held turns of the run's thread, now that its prompt is not on its way. */
@@ -191,8 +195,8 @@ export function createTurns(
   /**
    * Shows a held turn in its run, if that is clear: in a new child if it is a sub-agent's, otherwise in the run of
    * `wake`. Does nothing for a thread that is neither a session nor a sub-agent. Unless `isUnprompted`, a prompt of
-   * ours may have begun the turn: then it does nothing while a prompt of its thread is on its way, and before the
-   * turn's second event.
+   * ours may have begun the turn: then it does nothing while a prompt of its thread is on its way, and before it is
+   * known what began the turn.
    */
   function assignHeldTurn(turnID: string, isUnprompted: boolean): void {
     const found = held.get(turnID)
@@ -207,8 +211,7 @@ export function createTurns(
     }
     if (!isOpen(threadID)) return
     if (!isUnprompted && [...sent].some((run) => run.sessionID === threadID)) return
-    // A turn that another program prompted tells that in its second event.
-    if (!isUnprompted && events.length < 2) return
+    if (!isUnprompted && beginningOf(found) === undefined && events.at(-1)?.event.type !== 'end') return
     const run = wake(threadID, causeOf(found))
     // A session has one run at a time, which may be that of another turn, or of a prompt that is on its way.
     const isGuest = sent.has(run) || [...turns.values()].some((turn) => turn.run === run)
@@ -218,13 +221,13 @@ export function createTurns(
   /**
    * Returns what began a turn without a prompt of ours: another client's prompt, else the thread's goal, else no reason.
    */
-  function causeOf({ threadID, events }: HeldTurn): TurnCause {
-    const prompt = events.map(({ event }) => event).find((event) => event.type === 'prompt')
-    if (prompt?.type === 'prompt') {
-      const { text, clientID, messageID } = prompt
+  function causeOf(turn: HeldTurn): TurnCause {
+    const beginning = beginningOf(turn)
+    if (beginning !== undefined && beginning !== 'itself') {
+      const { text, clientID, messageID } = beginning
       return { parts: [{ type: 'text', text }], messageID: clientID ?? messageID }
     }
-    const goal = goals.get(threadID)
+    const goal = goals.get(turn.threadID)
     return goal === undefined ? 'Codex goes on by itself.' : `Codex works towards its goal: ${goal}`
   }
 
@@ -294,6 +297,18 @@ export function createTurns(
       for (const [turnID, { threadID }] of [...held]) if (threadID === id) assignHeldTurn(turnID, false)
     }
   }
+}
+
+/** The events that tell nothing of what began a turn. Codex may compact, or try again, before it tells of the prompt. */
+const silentTypes: ReadonlySet<CodexEvent['type']> = new Set(['turn', 'compaction', 'retry', 'usage', 'end'])
+
+/**
+ * Returns the prompt that began a turn, which it tells of before anything of the agent, or `itself` if Codex began it.
+ * Undefined while the turn has told neither.
+ */
+function beginningOf(turn: HeldTurn | undefined): PromptEvent | 'itself' | undefined {
+  const first = turn?.events.find(({ event }) => !silentTypes.has(event.type))?.event
+  return first === undefined || first.type === 'prompt' ? first : 'itself'
 }
 
 /** How many turns are remembered after their end. */

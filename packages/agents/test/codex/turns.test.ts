@@ -135,6 +135,74 @@ test("another client's turn that takes a prompt before it was seen keeps its ans
   expect(mine.children.map(({ reply }) => [reply.outcome, textOf(reply)])).toEqual([['stopped', 'One.']])
 })
 
+/** Plays turns that wake the session. Resolves with the causes, and the reply of the run of a prompt that is sent. */
+async function woken(play: (turns: Turns, run: LocalRun) => void) {
+  const causes: unknown[] = []
+  const reply = await runRecorded((run) => {
+    const turns = createTurns(
+      createRunWriter(() => 0),
+      () => true,
+      (_, cause) => {
+        causes.push(cause)
+        return run.child({ background: true })
+      },
+    )
+    play(turns, run)
+  })
+  return { causes, reply }
+}
+
+test('a turn that compacts before it tells of its prompt is that of the prompt', async () => {
+  const { causes, reply } = await woken((turns, run) => {
+    turns.setGoal(recordedSession, 'Reach it.')
+    turns.expectTurn(run)
+    write(turns, 'turn', { type: 'turn' }, { type: 'compaction' })
+    turns.promptTaken(run, 'turn')
+    const prompt = { type: 'prompt', messageID: 'm', clientID: run.promptID, text: 'Go.' } as const
+    write(turns, 'turn', prompt, say('Done.'), end)
+  })
+  expect([causes, reply.outcome, textOf(reply)]).toEqual([[], 'completed', 'Done.'])
+})
+
+test('a turn that fails before it tells of its prompt fails the run of the prompt', async () => {
+  const error = { name: 'CodexError', message: 'No access.', raw: undefined }
+  const { causes, reply } = await woken((turns, run) => {
+    turns.expectTurn(run)
+    write(turns, 'turn', { type: 'turn' }, { type: 'end', ending: { type: 'failed', error } })
+    turns.promptTaken(run, 'turn')
+  })
+  expect([causes, reply.error?.message]).toEqual([[], 'No access.'])
+})
+
+test("another client's turn that compacts first has that client's prompt", async () => {
+  const { causes } = await woken((turns, run) => {
+    const prompt = { type: 'prompt', messageID: 'm', clientID: 'theirs', text: 'Go.' } as const
+    write(turns, 'turn', { type: 'turn' }, { type: 'compaction' }, prompt, say('Done.'), end)
+    run.end({ type: 'completed' })
+  })
+  expect(causes).toEqual([{ parts: [{ type: 'text', text: 'Go.' }], messageID: 'theirs' }])
+})
+
+test("Codex's own turn that took a prompt before its response has no prompt of its own", async () => {
+  const { causes, reply } = await woken((turns, run) => {
+    turns.expectTurn(run)
+    const prompt = { type: 'prompt', messageID: 'm', clientID: run.promptID, text: 'Go.' } as const
+    write(turns, 'own', { type: 'turn' }, say('Own.'), prompt, say('Mine.'))
+    turns.promptTaken(run, 'own')
+    write(turns, 'own', end)
+  })
+  expect([causes, textOf(reply)]).toEqual([['Codex goes on by itself.'], 'Mine.'])
+})
+
+test('a turn without anything but its end is shown then', async () => {
+  const { causes } = await woken((turns, run) => {
+    write(turns, 'own', { type: 'turn' }, { type: 'retry', message: 'Busy.' })
+    write(turns, 'own', end)
+    run.end({ type: 'completed' })
+  })
+  expect(causes).toEqual(['Codex goes on by itself.'])
+})
+
 test('a sub-agent that writes to the threads above it leaves them where they are', async () => {
   const begun: (string | undefined)[] = []
   const reply = await runRecorded((prompted) => {

@@ -57,10 +57,10 @@ export interface Policy {
    */
   readonly repliesToPrompt: 'last' | 'all'
   /**
-   * When to post that a run was aborted. `elsewhere`: only if another program aborted it. After an abort by yours, the chat
-   * usually shows that already. `always`: after every abort. Choose it if people can stop a run from a different chat. `below`: like
-   * `elsewhere`, and after an abort by yours the last message of the answer says so below its text, see `Delivery.saysStopped`.
-   * Default `elsewhere`.
+   * How the chat tells that a run was aborted. `elsewhere`: by a message if another program aborted it, and not at all if
+   * yours did, because the chat usually shows that already. `always`: by a message in both cases. Choose it if people can
+   * stop a run from a different chat. `below`: by a message if another program aborted it, and by a line below the answer
+   * if yours did, see `Delivery.saysStopped`. Default `elsewhere`. In a bridge, it is `below`.
    */
   readonly abortNotice: 'elsewhere' | 'always' | 'below'
   /**
@@ -117,7 +117,7 @@ const fields = {
   allowUnseen: z.boolean().default(false),
 } satisfies { readonly [Field in keyof Policy]-?: z.ZodType<Policy[Field]> }
 
-/** The description of each field in the JSON Schema of a config. */
+/** The description of each field in the JSON Schema of a bridge's config, with the defaults of a bridge. */
 const descriptions: Readonly<Record<keyof Policy, string>> = {
   delivery:
     "How text grows: 'edit' by edits, 'native' by the platform's own stream, 'append' in pieces without edits, 'final' at the end. Default: edit.",
@@ -138,7 +138,7 @@ const descriptions: Readonly<Record<keyof Policy, string>> = {
   repliesToPrompt:
     "Which messages of the answer reply to the prompt: 'last' is the first and the last one, 'all' is each. Default: last.",
   abortNotice:
-    "When to post that a run was aborted: 'elsewhere' only if another client aborted it, 'always', 'below' like 'elsewhere' and otherwise in a line below the answer. Default: elsewhere.",
+    "How the chat tells that a run was aborted. 'below': by a message if another client aborted it, by a line below the answer if a person of the chat did. 'elsewhere': by that message alone. 'always': by a message in both cases. Default: below.",
   documentLength: 'Code and diffs that are longer than this are posted as a file, in UTF-16 units. Default: 4000.',
   files:
     "Which files are posted: 'all' those that the agent sends and its tools return, 'sent' those that it sends, 'none'. Default: all.",

@@ -57,6 +57,15 @@ function steps(operations: readonly Operation[]): readonly string[] {
 const next = (ledger: Ledger, cards: readonly Card[], options = live): readonly string[] =>
   steps(reconcile(ledger, slotsOf(cards, { ledger }), options))
 
+test.each([[[]], [[status]]])(
+  'the line that a run was stopped never becomes a message of its own, with the status %o',
+  (more) => {
+    const stopped: Card = { type: 'note', key: 'stopped-here', source: '*Stopped.*' }
+    const keys = slotsOf([said('It is'), stopped, note, ...more]).map(({ key }) => key)
+    expect(keys).not.toContain('stopped-here')
+  },
+)
+
 test('texts that the reply does not have stay, and its end is said below them', () => {
   const ledger = ledgerOf([said('One.'), ask, said('Two.', { key: 'answer@n' }), status])
   expect(next(ledger, [done], { ...settled, keepsText: true })).toEqual(['post done loud'])

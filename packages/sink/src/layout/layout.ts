@@ -14,13 +14,13 @@ import { hasFooter, type LayoutOptions, type Slot, slotOf, smallLine, withFooter
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
   const status = cards.find((card) => card.type === 'status')
   const tail = cards.findLast(({ type, key }) => !belowAnswer.has(type) && !isAfterword(key, options.ledger))
-  const slots = cards.flatMap((card): readonly Slot[] => {
+  const laidOut = cards.flatMap((card): readonly Slot[] => {
     if (card.type === 'answer') return answerSlots(card, { ...options, isTail: card === tail })
     if (card.type === 'ask') return askSlots(card, options)
     return card.type === 'status' ? [] : [slotOf(card, card.key, card.source, options)]
   })
-  const stopped = withStoppedBelow(slots, tail, options)
-  if (!status) return tail?.type === 'answer' ? withChangesBelow(stopped, tail, options) : stopped
+  const slots = withStoppedBelow(laidOut, tail, options)
+  if (!status) return tail?.type === 'answer' ? withChangesBelow(slots, tail, options) : slots
   const last = slots.at(-1)
   const isBelow = last?.isGrowing === true && last.card.key === tail?.key
   // A stream shows the activity itself.

@@ -1,6 +1,6 @@
 import { createHandClock, type HandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { type Reply, type ReplyStream, textOf } from '../../src/index.ts'
+import { type Client, type Reply, type ReplyStream, textOf } from '../../src/index.ts'
 import { createSharedServer, type ServerRules, type Wire } from './shared-server.ts'
 
 const old: ServerRules = { version: '1.1.65', losesLatePrompts: true }
@@ -97,7 +97,61 @@ test('a plugin that rewrites the text of a prompt delays its answer, and makes i
   })
   const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
   await advance(60_000)
+  expect([textOf(await two.result), two.joined]).toEqual(['Answer to prompt 2.', true])
+  await opencode.close()
+})
+
+/** A prompt whose post is answered while the desk's prompt runs, which overtook it. It is stored after `storesAfterMs`. */
+async function overtaken(storesAfterMs: number, options?: Parameters<Client['prompt']>[1]) {
+  const aborts: string[] = []
+  const delayMs = (what: string, _: unknown, path: string): number => {
+    if (what === 'request' && path.endsWith('/abort')) aborts.push(path)
+    return 1
+  }
+  let takesMs = stepMs
+  let afterMs = 0
+  const rules = { ...old, storesAfterMs: () => afterMs }
+  const started = await startSession({ rules, wire: { delayMs }, stepsTake: () => takesMs })
+  const { advance, server, opencode, sessionID } = started
+  afterMs = storesAfterMs
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' }, options)
+  await advance(100)
+  expect(two.reply?.phase).toBe('waiting')
+  server.promptElsewhere(sessionID, 'desk.')
+  await advance(4 * stepMs)
+  expect([two.reply?.phase, two.joined]).toEqual(['waiting', undefined])
+  takesMs = 40_000
+  const hurry = (): void => {
+    takesMs = stepMs
+  }
+  return { ...started, two, aborts, hurry }
+}
+
+test('a prompt that the server stores 8 s after it answered the post gets its own answer, not the one before it', async () => {
+  const { advance, opencode, two, hurry } = await overtaken(8000)
+  hurry()
+  await advance(60_000)
   expect([textOf(await two.result), two.joined]).toEqual(['Answer to prompt 2.', false])
+  await opencode.close()
+})
+
+test('a stop of a prompt that the server has not stored leaves the only run alone, and says that it may still run', async () => {
+  const { advance, opencode, two, aborts } = await overtaken(Number.POSITIVE_INFINITY)
+  await advance(1000)
+  void two.abort()
+  await advance(60_000)
+  expect([(await two.result).lostReason, aborts]).toEqual(['not-stopped', []])
+  await opencode.close()
+})
+
+test('the signal of a prompt that the server never stores leaves the only run alone', async () => {
+  const stop = new AbortController()
+  const { advance, opencode, two, aborts } = await overtaken(Number.POSITIVE_INFINITY, { signal: stop.signal })
+  await advance(20_000)
+  expect(two.joined).toBe(true)
+  stop.abort()
+  await advance(5000)
+  expect(aborts).toEqual([])
   await opencode.close()
 })
 

@@ -35,6 +35,8 @@ export interface ServerRules {
   readonly losesLatePrompts: boolean
   /** What a plugin makes of the text of each prompt. Default: it stays. */
   readonly rewritten?: (text: string) => string
+  /** How long after it answered a post the server stores the prompt, in ms. Default: at once. */
+  readonly storesAfterMs?: () => number
 }
 
 /**
@@ -95,7 +97,7 @@ export function createSharedServer(
   clock: HandClock,
   wire: Wire,
   stepMs: () => number,
-  { version, losesLatePrompts, rewritten = (text) => text }: ServerRules = {
+  { version, losesLatePrompts, rewritten = (text) => text, storesAfterMs }: ServerRules = {
     version: '1.18.33',
     losesLatePrompts: false,
   },
@@ -313,7 +315,8 @@ export function createSharedServer(
     if (id === '') return createSession()
     const session = sessions.get(id)
     if (!session) return undefined
-    if (action === 'prompt_async') takePrompt(session, body)
+    if (action === 'prompt_async' && storesAfterMs) clock.after(storesAfterMs(), () => takePrompt(session, body))
+    else if (action === 'prompt_async') takePrompt(session, body)
     return true
   }
 

@@ -9,7 +9,7 @@ const sessionID = 'ses_1'
 const childID = 'ses_below'
 
 /** An agent whose session is at work on a first prompt, and keeps later ones until their turn. */
-async function stage({ withdraws = true } = {}) {
+async function stage({ withdraws = (): boolean => true, reads = (): boolean => true } = {}) {
   const waiting: string[] = []
   const withdrawn: string[] = []
   /** The same in the session of its sub-agent. */
@@ -22,12 +22,15 @@ async function stage({ withdraws = true } = {}) {
   const gone = (): never => {
     throw new ReplyError('gone', 'It is not in the session.')
   }
+  const unreachable = (): never => {
+    throw new ReplyError('unreachable', 'It does not answer.')
+  }
   const calls: Partial<Source> = {
     children: async (place) => (place.sessionID === sessionID ? [{ sessionID: childID, parentID: sessionID }] : []),
     waiting: async (place) => [...inboxOf(place.sessionID)],
     withdraw: async (place, messageID) => {
       const inbox = inboxOf(place.sessionID)
-      if (!withdraws || !inbox.includes(messageID)) return false
+      if (!withdraws() || !inbox.includes(messageID)) return false
       withdrawn.push(...inbox.splice(inbox.indexOf(messageID), 1))
       return true
     },
@@ -43,7 +46,7 @@ async function stage({ withdraws = true } = {}) {
     }),
   }
   const reading = async (): Promise<SessionRead> => ({
-    info: { sessionID },
+    info: reads() ? { sessionID } : unreachable(),
     messages: [],
     isWhole: true,
     isSound: true,
@@ -79,6 +82,18 @@ async function stage({ withdraws = true } = {}) {
     advance: (ms: number) => clock.advance(ms, rest),
     stop: () => {
       isBusy = false
+    },
+    /** The first prompt is answered, and another client's prompt begins a run before a second one, which waits behind it. */
+    overtake: async () => {
+      memory.send(...answer('m1', 'One.'), idle(sessionID))
+      isBusy = false
+      await rest()
+      const second = opencode.prompt({ text: 'Two.', sessionID })
+      await rest()
+      isBusy = true
+      memory.send(user('msg_desk', { sessionID }), busy(sessionID))
+      await rest()
+      return second
     },
     /** The queued prompt has its turn, and the run ends with its answer. */
     deliver: async (...more: readonly ReplyEvent[]) => {
@@ -144,7 +159,7 @@ test('an abort of the run takes back the prompts behind it, and their streams en
 })
 
 test('what a server cannot take back stays in the session, and both replies say so', async () => {
-  const { opencode, memory, rest, first, waiting, stop, advance } = await stage({ withdraws: false })
+  const { opencode, memory, rest, first, waiting, stop, advance } = await stage({ withdraws: () => false })
   const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
   await rest()
   const aborted = first.abort()
@@ -162,7 +177,7 @@ test.each([
   [true, undefined, []],
   [false, ['msg_below'], ['msg_below']],
 ])('an abort takes back what waits in a sub-agent, or says that it stays (%s)', async (withdraws, parked, left) => {
-  const { opencode, memory, rest, first, below, stop, advance } = await stage({ withdraws })
+  const { opencode, memory, rest, first, below, stop, advance } = await stage({ withdraws: () => withdraws })
   below.push('msg_below')
   const aborted = first.abort()
   stop()
@@ -219,5 +234,51 @@ test('a queued prompt of an earlier process can be taken back', async () => {
   if (resumed.type !== 'found') throw new Error(resumed.type)
   expect((await resumed.stream.abort()).outcome).toBe('aborted')
   expect([withdrawn, first.reply?.phase]).toEqual([['msg_9'], 'working'])
+  await opencode.close()
+})
+
+test('a prompt that another client overtook is withdrawn, also if that fails at first', async () => {
+  let failures = 1
+  const withdraws = (): boolean => failures-- <= 0
+  const { opencode, advance, waiting, withdrawn, overtake } = await stage({ withdraws })
+  const second = await overtake()
+  expect(waiting).toEqual(['msg_2'])
+  void second.abort()
+  await advance(60_000)
+  expect([(await second.result).outcome, waiting, withdrawn]).toEqual(['aborted', [], ['msg_2']])
+  await opencode.close()
+})
+
+test('a queued prompt behind a run that has ended, and then another client’s, is withdrawn, also if that fails at first', async () => {
+  let failures = 1
+  const withdraws = (): boolean => failures-- <= 0
+  const { opencode, memory, rest, advance, first, withdrawn } = await stage({ withdraws })
+  const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+  await rest()
+  memory.send(...answer('m1', 'One.'), idle(sessionID))
+  memory.send(user('msg_desk', { sessionID }), busy(sessionID))
+  await rest()
+  expect([first.reply?.phase, queued.reply]).toEqual(['settled', undefined])
+  void queued.abort()
+  await advance(60_000)
+  expect([(await queued.result).outcome, withdrawn, memory.aborted]).toEqual(['aborted', ['msg_2'], []])
+  await opencode.close()
+})
+
+test.each([
+  ['waits on a server that can’t withdraw it', () => true],
+  ['was looked for once before the server stopped answering', (read: number) => read <= 1],
+])('a stop of a prompt that %s says that it may still run', async (_, answers) => {
+  let reads = 0
+  let isStopped = false
+  const { opencode, advance, memory, overtake } = await stage({
+    withdraws: () => false,
+    reads: () => !isStopped || answers(++reads),
+  })
+  const second = await overtake()
+  isStopped = true
+  void second.abort()
+  await advance(60_000)
+  expect([(await second.result).lostReason, memory.aborted]).toEqual(['not-stopped', []])
   await opencode.close()
 })

@@ -15,7 +15,7 @@ export interface FoundPrompt {
 }
 
 /** How long after the request a server has stored the prompt, in ms. */
-const storedMs = 10_000
+export const storedMs = 10_000
 
 /** The delay before the second look, in ms. Doubles each time. */
 const lookMs = 250

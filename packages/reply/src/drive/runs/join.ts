@@ -6,7 +6,7 @@ import type { LeftPrompt } from '../inbox.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
 import { toReplyError } from '../session-reader.ts'
-import { findOnlyPrompt, findPosted } from './find-posted.ts'
+import { findOnlyPrompt, findPosted, storedMs } from './find-posted.ts'
 import { type FoundReply, recognizeByID, recognizeByText } from './recognize.ts'
 import type { RunServer } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
@@ -43,12 +43,10 @@ export interface PromptToJoin {
  */
 const lookMs = 1000
 const maxLooks = 5
-/** After how many checks the server has surely stored a prompt that it took. 7 s in all. */
-const storedLooks = 3
 /** How many checks in a row may fail. Four and a half minutes in all, if each fails at once. */
 const maxFailures = 20
 
-/** How long a prompt that must end is looked for while another client's run goes on, in ms. */
+/** How long a prompt that must end is looked for, in ms. */
 const stopMs = 30_000
 
 /**
@@ -57,8 +55,8 @@ const stopMs = 30_000
  * and doesn't run. Calls `onEnded` instead if the stream missed the prompt's run. Rejects if the post fails, with
  * `refused` if nothing ran for the prompt in half a minute or `over` aborts before, and with the last error if the
  * session can't be read. Once the prompt must end, resolves with undefined if nothing runs for it, and with
- * `not-stopped` if the server doesn't tell in time. Recognizes the prompt by its id or its text, because others may
- * prompt the session at the same time.
+ * `not-stopped` if something may: the server doesn't tell in time, or the prompt still waits. Recognizes the prompt by
+ * its id or its text, because others may prompt the session at the same time.
  */
 export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | 'not-stopped' | undefined> {
   const { server, place, messageID, mustEnd, dropped, over } = options
@@ -66,10 +64,11 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   const current = server.engine.replies.newest(place.sessionID)
   /** If the stream loses the prompt's run, a read shows it as missed since then. */
   const since = server.engine.newestAt() ?? 0
-  let outcome: 'found' | LeftPrompt['how'] | 'not-stopped' | undefined
-  /** How many checks the server has answered. */
-  let answers = 0
-  let isPosted = false
+  let outcome: 'found' | LeftPrompt['how'] | undefined
+  /** When the server answered the post, as a duration. Undefined if it has not. */
+  let acceptedAt: number | undefined
+  /** Whether the newest check showed that nothing runs for the prompt, and nothing will. */
+  let isAbsent = false
   /** Long ago, so that a prompt is looked for only once each time. */
   const postedAt = 0
   /** Aborts when the search has ended. */
@@ -95,15 +94,15 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     stopInbox()
     recognizer.stop()
   }
-  if (outcome === undefined && !mustEnd.aborted)
-    throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
-  return outcome === 'found' ? undefined : outcome
+  if (outcome !== undefined) return outcome === 'found' ? undefined : outcome
+  if (!mustEnd.aborted) throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
+  return isAbsent ? undefined : 'not-stopped'
 
   /** Posts the prompt. Rejects with the post's error, unless the server may have taken it. */
   async function post(): Promise<void> {
     try {
       await options.post()
-      isPosted = true
+      acceptedAt = server.clock.monotonic()
     } catch (error) {
       if (!mayHaveReachedServer(error)) throw error
     }
@@ -112,25 +111,37 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   /**
    * Reads and applies the session, with growing pauses, until the search ends or half a minute has passed. Ends the
    * search as `withdrawn` if the server lost a prompt that it had taken, and as `parked` if two checks found it so. A
-   * waiting prompt has no limit. Rejects with the error if more than `maxFailures` reads in a row fail.
+   * waiting prompt has no limit, and is withdrawn again if a stop failed to do so. Rejects with the error if more than
+   * `maxFailures` reads in a row fail.
    */
   async function refreshUntilEnded(): Promise<void> {
+    /** Whether the server says where the prompt is until it runs. */
+    const isQueued = messageID !== undefined && server.info.current().queuesPrompts
     let wasParked = false
     let failures = 0
     for (let look = 0; look < maxLooks && !hasEnded(); ) {
       await pause(server.clock, lookMs * 2 ** Math.min(look + failures, maxLooks - 1), done.signal)
       if (hasEnded()) return
+      isAbsent = false
+      const lookedAt = server.clock.monotonic()
       const where = messageID === undefined ? undefined : await inbox.whereIs(place, messageID)
       const error = hasEnded() ? undefined : await server.sessions.refresh(place, since)
       await recognizer.whenCompared()
-      if (hasEnded() || isGivenUp()) return
+      if (hasEnded()) return
       failures = error ? failures + 1 : 0
       if (failures > maxFailures) throw error
       if (error) continue
-      answers += 1
-      if (where === undefined && ((await hasMissedRun()) || (await isOnlyPrompt()))) return
-      if (hasEnded() || isGivenUp()) return
-      if (where === 'gone' && isPosted) return endWithoutReply('withdrawn')
+      if (where === undefined && (await hasMissedRun())) return
+      const isOnly = where === undefined ? await isOnlyPrompt() : false
+      if (hasEnded()) return
+      const isStored = acceptedAt !== undefined && lookedAt - acceptedAt >= storedMs
+      // The server may also have lost this prompt, and the run is then another client's.
+      if (current && isOnly && isStored && !mustEnd.aborted)
+        return found(current, { reply: current.reply(), joined: true, messageID: options.others?.[0] })
+      isAbsent = isQueued ? where === 'gone' : isOnly === false
+      if (where === 'gone' && acceptedAt !== undefined) return endWithoutReply('withdrawn')
+      if (where === 'waiting' && (mustEnd.aborted || dropped.aborted)) await withdraw()
+      if (hasEnded()) return
       // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return endWithoutReply('parked')
       wasParked = where === 'parked'
@@ -163,20 +174,17 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   }
 
   /**
-   * Attaches to the running reply although its prompt has another text, if the session got no other prompt once the
-   * server has surely stored this one: a plugin has rewritten the text. Resolves with whether it has. False if that
-   * prompt came into a run that went on, and if the session can't be read, which is reported.
+   * Whether the session got no prompt except the running reply's, which has another text: a plugin may have rewritten
+   * it, or the server hasn't stored this one yet. Undefined if the session can't be read, which is reported.
    */
-  async function isOnlyPrompt(): Promise<boolean> {
+  async function isOnlyPrompt(): Promise<boolean | undefined> {
     const [other] = options.others ?? []
-    if (messageID !== undefined || !current || other === undefined || !isPosted || answers < storedLooks) return false
+    if (messageID !== undefined || other === undefined) return false
     try {
-      if ((await findOnlyPrompt(server, { ...place, after: place.newestMessageID })) !== other) return false
-      found(current, { reply: current.reply(), joined: false, messageID: other })
-      return true
+      return (await findOnlyPrompt(server, { ...place, after: place.newestMessageID })) === other
     } catch (error) {
       server.onError(toReplyError(error))
-      return false
+      return undefined
     }
   }
 
@@ -190,23 +198,14 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
 
   /**
    * Withdraws the prompt, because its run must end. If that fails, attaches to the reply that was running, whether it
-   * already includes the prompt or the prompt follows it, and its run is aborted. If that is known to be another
-   * client's, goes on with the search, for `stopMs` at most. Does nothing if the reply has settled or the search has
-   * ended.
+   * already includes the prompt or the prompt follows it, and its run is aborted. If that has settled, or is known to be
+   * another client's, goes on with the search, for `stopMs` at most.
    */
   async function withdrawOrAttach(): Promise<void> {
     await withdraw()
-    if (options.others) return await endSearchInTime()
     const reply = current?.reply()
-    if (current && reply && reply.phase !== 'settled' && !hasEnded()) found(current, { reply, joined: true })
-  }
-
-  /** Ends the search after `stopMs`, as `not-stopped` if the server answered no check until then. */
-  async function endSearchInTime(): Promise<void> {
-    const before = answers
+    if (current && reply && reply.phase !== 'settled' && !options.others) return found(current, { reply, joined: true })
     await pause(server.clock, stopMs, done.signal)
-    if (hasEnded()) return
-    if (answers === before) outcome = 'not-stopped'
     endSearch()
   }
 
@@ -228,11 +227,6 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
 
   function endSearch(): void {
     done.abort()
-  }
-
-  /** Whether the run must end, and isn't looked for any more. Behind another client's run, the prompt may still begin. */
-  function isGivenUp(): boolean {
-    return mustEnd.aborted && !options.others
   }
 
   /** Whether the search has ended, or the stream. */

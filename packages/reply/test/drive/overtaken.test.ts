@@ -380,6 +380,25 @@ test.each([
   await opencode.close()
 })
 
+test('a run that begins after a stop that came too early is not taken for aborted, also if its prompt is shown late', async () => {
+  let takesMs = stepMs
+  let isLate = false
+  const delayMs = (what: string, _: unknown, path: string): number =>
+    isLate && what === 'request' && path.endsWith('/prompt_async') ? 4000 : 1
+  const { advance, server, opencode, sessionID } = await startSession({ wire: { delayMs }, stepsTake: () => takesMs })
+  isLate = true
+  takesMs = 3800
+  const two = opencode.prompt({ sessionID, text: 'prompt 2.' })
+  await advance(4400)
+  expect(two.reply?.promptIDs.length).toBe(1)
+  server.stopTooEarly(sessionID)
+  await advance(3200)
+  expect(two.reply?.phase).toBe('waiting')
+  await advance(60_000)
+  expect(textOf(await two.result)).toBe('Answer to prompt 2.')
+  await opencode.close()
+})
+
 test('a prompt that joined a run whose request the desk rejects is answered by a run of its own', async () => {
   const { advance, server, opencode, sessionID } = await startSession()
   server.promptElsewhere(sessionID, 'desk.')

@@ -50,6 +50,8 @@ export interface SharedServer {
   promptElsewhere(sessionID: string, text: string): void
   /** Ends a run before its first step, as Escape at the desk does. */
   stopElsewhere(sessionID: string): void
+  /** Reports the session idle and goes on, as 1.1.65 does for a stop that comes before the run is busy. */
+  stopTooEarly(sessionID: string): void
   /** Ends a run after its step called a tool, as a rejection at the desk does. Prompts that came meanwhile are stored and not run. */
   rejectElsewhere(sessionID: string): void
   /** The text of each prompt that was taken. */
@@ -111,7 +113,7 @@ export function createSharedServer(
   let ids = 0
   return {
     ...{ directory, connect: connectClient, prompts, repeated, answers, dead, sendNoise },
-    ...{ promptElsewhere, stopElsewhere, rejectElsewhere },
+    ...{ promptElsewhere, stopElsewhere, stopTooEarly: publishIdle, rejectElsewhere },
   }
 
   function promptElsewhere(sessionID: string, text: string): void {

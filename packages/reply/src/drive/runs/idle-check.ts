@@ -35,6 +35,8 @@ interface ExpectedRun {
   connectionBroke: boolean
   /** Whether the server reported the session idle before the reply showed a prompt. */
   wasIdle: boolean
+  /** Whether the run was stopped before its first step, as far as is known. */
+  isStopped: boolean
 }
 
 /** A running check of a session's reply, `waiting` for its first event or `idle` without an end. */
@@ -52,7 +54,7 @@ const maxPosts = 3
 /** Half a minute in all, with the default `waitMs` of 500. */
 const maxReads = 6
 /**
- * How many reads must find that nothing runs for a prompt after which the server reported idle. 3.5 s in all, because
+ * How many reads after a stop must find that nothing runs for the prompt. 3.5 s in all, because
  * OpenCode 1.1.65 reports idle for a stop that came too early, and then begins the run.
  */
 const stoppedReads = 3
@@ -96,7 +98,14 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * settles.
    */
   function expectRun(sessionID: string, postAgain?: PostAgain, connectionBroke = false): void {
-    expected.set(sessionID, { postAgain, postsLeft: maxPosts, isDown: false, connectionBroke, wasIdle: false })
+    expected.set(sessionID, {
+      postAgain,
+      postsLeft: maxPosts,
+      isDown: false,
+      connectionBroke,
+      wasIdle: false,
+      isStopped: false,
+    })
     startOrStopCheck(sessionID)
   }
 
@@ -120,6 +129,10 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     const prompt = expected.get(sessionID)
     const isUnreported = prompt !== undefined && reply.promptIDs.length === 0
     if (isUnreported && engine.idleOf(sessionID) === 'reported') prompt.wasIdle = true
+    const isStopped = isStoppedEarly(reply)
+    // Only reads after the stop tell whether the run begins nevertheless.
+    if (isStopped && !prompt?.isStopped) stopCheck(sessionID)
+    if (prompt) prompt.isStopped = isStopped
     if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported))
       return startCheck(sessionID, 'waiting')
     if (checks.get(sessionID)?.reason === 'waiting') stopCheck(sessionID)

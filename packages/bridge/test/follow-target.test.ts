@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { createPeople } from '../src/people/people.ts'
-import { createFindFollowTarget, followObserver, nowhere } from '../src/runs/follow-target.ts'
+import { createFindFollowTarget, followObserver } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 
 const prompted = {
@@ -48,12 +48,13 @@ const works = { 'session-chat/home/ses_1': ann }
 const home = { homeChat: 'tg:-5/7' }
 
 test('asks go to the chat that works with the session, else to the home chat, else nowhere, which is told unless the server follows nothing', async () => {
-  expect(await targetOf(asking, works, home)).toEqual({ place: ann, follows: 'asks' })
+  expect(await targetOf(asking, works, home)).toEqual({ type: 'chat', place: ann, follows: 'asks' })
   expect(await targetOf(asking, {}, home)).toEqual({
+    type: 'chat',
     place: { channel: 'tg', chat: { id: '-5', thread: '7' } },
     follows: 'asks',
   })
-  expect(await targetOf(asking, {})).toBe(nowhere)
+  expect(await targetOf(asking, {})).toEqual({ type: 'no-chat' })
   expect(await targetOf(asking, {}, { follow: 'none' })).toBeUndefined()
   expect(await targetOf(asking, {}, {}, { progress: { enabled: false } })).toBeUndefined()
   expect(await targetOf(prompted, {}, { follow: 'all' })).toBeUndefined()
@@ -72,36 +73,63 @@ function promptedBy(id: string, chat: object): Record<string, unknown> {
 
 test('without such chats, asks go to the private chat where a person with `approve` prompted the session last', async () => {
   const hers = promptedBy('1', { id: '1', kind: 'private' })
-  expect(await targetOf(asking, hers)).toEqual({ place: ann, follows: 'asks' })
-  expect(await targetOf(asking, hers, { follow: 'all' })).toEqual({ place: ann, follows: 'asks' })
+  expect(await targetOf(asking, hers)).toEqual({ type: 'chat', place: ann, follows: 'asks' })
+  expect(await targetOf(asking, hers, { follow: 'all' })).toEqual({ type: 'chat', place: ann, follows: 'asks' })
   expect(await targetOf(asking, hers, { follow: 'none' })).toBeUndefined()
   expect(await targetOf(asking, hers, home)).toMatchObject({ place: { chat: { id: '-5' } } })
-  expect(await targetOf(asking, promptedBy('2', { id: '2', kind: 'private' }))).toBe(nowhere)
-  expect(await targetOf(asking, promptedBy('3', { id: '3', kind: 'private' }))).toBe(nowhere)
-  expect(await targetOf(asking, promptedBy('1', { id: '-7', kind: 'shared' }))).toBe(nowhere)
-  expect(await targetOf(asking, hers, {}, {}, createMirrors([['tg:1', 'tg:-7']]))).toBe(nowhere)
+  expect(await targetOf(asking, promptedBy('2', { id: '2', kind: 'private' }))).toEqual({ type: 'no-chat' })
+  expect(await targetOf(asking, promptedBy('3', { id: '3', kind: 'private' }))).toEqual({ type: 'no-chat' })
+  expect(await targetOf(asking, promptedBy('1', { id: '-7', kind: 'shared' }))).toEqual({ type: 'no-chat' })
+  expect(await targetOf(asking, hers, {}, {}, createMirrors([['tg:1', 'tg:-7']]))).toEqual({ type: 'no-chat' })
 })
 
 test('without an ask there is nothing to show of a run, unless the chat follows all', async () => {
   expect(await targetOf(prompted, works)).toBeUndefined()
-  expect(await targetOf(prompted, works, { follow: 'all' })).toEqual({ place: ann, follows: 'all' })
+  expect(await targetOf(prompted, works, { follow: 'all' })).toEqual({ type: 'chat', place: ann, follows: 'all' })
   expect(await targetOf(asking, works, { follow: 'none' })).toBeUndefined()
   const route = { 'route/tg/1/': { server: 'home', follow: 'all' } }
-  expect(await targetOf(prompted, { ...works, ...route }, { follow: 'none' })).toEqual({ place: ann, follows: 'all' })
+  expect(await targetOf(prompted, { ...works, ...route }, { follow: 'none' })).toEqual({
+    type: 'chat',
+    place: ann,
+    follows: 'all',
+  })
 })
 
 test('a run is not followed if a chat wrote its prompt, if its chat shows it anyway, or if the chat is gone', async () => {
   expect(await targetOf(asking, { ...works, 'author/msg_1': 'tg:1' }, { follow: 'all' })).toBeUndefined()
   const background = { ...asking, prompt: undefined, promptIDs: [] } as Reply
   expect(await targetOf(background, { ...works, 'home/home/ses_1': '07' })).toBeUndefined()
-  expect(await targetOf(background, works)).toEqual({ place: ann, follows: 'asks' })
-  expect(await targetOf(asking, { 'session-chat/home/ses_1': { channel: 'old', chat: { id: '1' } } })).toBe(nowhere)
+  expect(await targetOf(background, works)).toEqual({ type: 'chat', place: ann, follows: 'asks' })
+  expect(await targetOf(asking, { 'session-chat/home/ses_1': { channel: 'old', chat: { id: '1' } } })).toEqual({
+    type: 'no-chat',
+  })
+})
+
+test('a run of a chat that left its session is not followed, although its server makes the ids of prompts', async () => {
+  const rows = promptedBy('3', { id: '-7', kind: 'shared' })
+  const posted = { sessionID: 'ses_1', at: 1, after: 'msg_0', text: 'Go ' }
+  const key = 'newest/07/home/ses_1'
+  const going = { ...(rows[key] as object), phase: 'posting', status: 'running', posted }
+  expect(await targetOf(asking, { ...rows, [key]: going })).toBeUndefined()
+  expect(await targetOf(asking, { ...rows, [key]: going }, home)).toBeUndefined()
+  const noChat = { type: 'no-chat' }
+  expect(await targetOf(asking, { ...rows, [key]: { ...going, finishedAt: 2 } })).toEqual(noChat)
+  expect(await targetOf(asking, { ...rows, [key]: { ...going, posted: { ...posted, text: 'Stop' } } })).toEqual(noChat)
+  expect(await targetOf(asking, { ...rows, [key]: { ...going, posted: { ...posted, after: 'msg_1' } } })).toEqual(
+    noChat,
+  )
+  const named = { ...posted, messageID: 'msg_2' }
+  expect(await targetOf(asking, { ...rows, [key]: { ...going, posted: named } })).toEqual(noChat)
 })
 
 test('a bridge that shows no requests follows none', async () => {
   const router = { progress: { enabled: false } }
   expect(await targetOf(asking, works, {}, router)).toBeUndefined()
-  expect(await targetOf(prompted, works, { follow: 'all' }, router)).toEqual({ place: ann, follows: 'all' })
+  expect(await targetOf(prompted, works, { follow: 'all' }, router)).toEqual({
+    type: 'chat',
+    place: ann,
+    follows: 'all',
+  })
 })
 
 test('it is looked for a target at the prompt and at each new ask, and once found, the rest is passed on in order', async () => {

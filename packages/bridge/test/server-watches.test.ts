@@ -3,7 +3,7 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
 import type { HeldLease } from '../src/members/membership.ts'
-import { type FollowTarget, nowhere } from '../src/runs/follow-target.ts'
+import type { FollowDecision, FollowTarget } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { createServerWatches } from '../src/shards/server-watches.ts'
 import type { Shard } from '../src/shards/shard.ts'
@@ -46,7 +46,7 @@ async function scene(failures = 0) {
   } as unknown as Client
   const errors: Error[] = []
   const shown: ReplyObserver = {}
-  const targets = new Map<string, FollowTarget | typeof nowhere>()
+  const targets = new Map<string, FollowDecision>()
   const events: BridgeEvent[] = []
   const followed: string[] = []
   const follow = async (server: string, { sessionID }: Reply, { place, follows }: FollowTarget) => {
@@ -120,7 +120,7 @@ test('a run without a prompt is shown by an own shard, and handed to the shard o
 
 test('a run that begins while the state fails is shown too, once the state works again', async () => {
   const { store, watches, lease, watched, targets, followed, errors } = await scene(3)
-  targets.set('ses_desk', { place: { channel: 'tg', chat: { id: '01' } }, follows: 'all' })
+  targets.set('ses_desk', { type: 'chat', place: { channel: 'tg', chat: { id: '01' } }, follows: 'all' })
   watches.add(lease)
   for (const reply of [replyOf('ses_desk', 'Go on'), replyOf('ses_other')])
     for (const observer of watched[0]?.observe(reply) ?? []) passOn(observer, { type: 'replyStarted', reply })
@@ -141,7 +141,7 @@ test('a run that was started elsewhere is shown by the shard of its chat, here o
   // No chat follows it yet.
   see('replyStarted')
   await rest()
-  targets.set('ses_desk', { place: { channel: 'tg', chat: { id: '01' } }, follows: 'asks' })
+  targets.set('ses_desk', { type: 'chat', place: { channel: 'tg', chat: { id: '01' } }, follows: 'asks' })
   see('partChanged')
   await rest()
   expect(followed).toEqual([])
@@ -153,7 +153,7 @@ test('a run that was started elsewhere is shown by the shard of its chat, here o
   see('partChanged')
   await rest()
   expect(followed).toEqual(['home ses_desk 01 asks', 'changed'])
-  targets.set('ses_far', { place: { channel: 'tg', chat: { id: '07' } }, follows: 'all' })
+  targets.set('ses_far', { type: 'chat', place: { channel: 'tg', chat: { id: '07' } }, follows: 'all' })
   const far = replyOf('ses_far', 'Go on')
   for (const observer of watched[0]?.observe(far) ?? []) passOn(observer, { type: 'replyStarted', reply: far })
   await rest()
@@ -163,7 +163,7 @@ test('a run that was started elsewhere is shown by the shard of its chat, here o
 
 test('each request that no chat could show is told once', async () => {
   const { watches, lease, watched, targets, events, errors } = await scene()
-  targets.set('ses_desk', nowhere)
+  targets.set('ses_desk', { type: 'no-chat' })
   watches.add(lease)
   const prompted = replyOf('ses_desk', 'Go on')
   const observers = watched[0]?.observe(prompted) ?? []

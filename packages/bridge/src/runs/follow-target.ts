@@ -6,8 +6,10 @@ import { toError } from '../error.ts'
 import type { People } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
 import { toExecution, toRoute, toSessionChat } from '../state/decode.ts'
+import type { Execution } from '../state/execution.ts'
 import { homeKey, newestKeyIn } from '../state/registry.ts'
 import type { SharedState } from '../state/state.ts'
+import { isPromptOf } from './lost-runs.ts'
 import { passOn } from './show-run.ts'
 import { isUnprompted } from './unprompted-runs.ts'
 
@@ -17,17 +19,17 @@ export interface FollowTarget {
   readonly follows: 'asks' | 'all'
 }
 
-/** That a reply waits for an answer, and that there is no chat that could show it. */
-export const nowhere = 'nowhere'
+/** Where a reply is to be followed. `no-chat`: it waits for an answer, and no chat could show that. */
+export type FollowDecision = ({ readonly type: 'chat' } & FollowTarget) | { readonly type: 'no-chat' }
 
 /**
  * Resolves with the chat that follows a reply, the same one in every process: the chat that works with its session, else the
  * server's `homeChat`, else the private chat where its session was prompted last, which has the asks alone. That chat counts only
- * if no other chat mirrors it, and its person has `approve`. `nowhere` without such a chat, if the reply waits for an answer that
+ * if no other chat mirrors it, and its person has `approve`. `no-chat` without such a chat, if the reply waits for an answer that
  * the server's `follow` would show. Undefined for a reply that a prompt of a chat began, if its chat follows nothing, and while
  * the chat has nothing to show of it.
  */
-export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowTarget | typeof nowhere | undefined>
+export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowDecision | undefined>
 
 /** Creates the look-up, which reads the rows of all shards. */
 export function createFindFollowTarget({
@@ -44,11 +46,9 @@ export function createFindFollowTarget({
   readonly hasChannel: (name: string) => boolean
 }): FindFollowTarget {
   return async (server, reply) => {
-    const { sessionID, promptIDs } = reply
+    const { sessionID } = reply
     const rules = config.servers[server]
-    if (!rules) return undefined
-    const [promptID] = promptIDs
-    if (promptID !== undefined && (await state.read(`author/${promptID}`)) !== undefined) return undefined
+    if (!rules || (await isOfChat(server, reply))) return undefined
     // The chat of the session's last run shows it.
     if (isUnprompted(reply) && (await state.read(homeKey(server, sessionID))) !== undefined) return undefined
     const stored = await state.read(sessionChatKey(server, sessionID))
@@ -56,22 +56,43 @@ export function createFindFollowTarget({
     const home = rules.homeChat === undefined ? undefined : placeNamed(rules.homeChat)
     const place = working ?? home ?? (await privateChatOf(server, sessionID))
     const showsAsks = pendingAsks(reply).length > 0 && config.router.progress.enabled
-    if (!place || !hasChannel(place.channel)) return showsAsks && rules.follow !== 'none' ? nowhere : undefined
+    if (!place || !hasChannel(place.channel))
+      return showsAsks && rules.follow !== 'none' ? { type: 'no-chat' } : undefined
     const route = await state.read(`route/${mirrors.keyOf(place)}`)
     const wanted = (route === undefined ? undefined : toRoute(route).follow) ?? rules.follow ?? 'asks'
     if (wanted === 'none') return undefined
     // A private chat that has left the session works with another one.
     const follows = working || home ? wanted : 'asks'
     if (follows === 'asks' && !showsAsks) return undefined
-    return { place, follows }
+    return { type: 'chat', place, follows }
+  }
+
+  /**
+   * Whether a prompt of a chat began the reply. Where the server makes the ids of prompts, their authors are stored when the runs
+   * end, so this also looks whether it may be the session's newest run, with its text.
+   */
+  async function isOfChat(server: string, { sessionID, promptIDs, prompt }: Reply): Promise<boolean> {
+    const [promptID] = promptIDs
+    if (promptID === undefined) return false
+    if ((await state.read(`author/${promptID}`)) !== undefined) return true
+    const { posted, finishedAt } = (await newestRunOf(server, sessionID)) ?? {}
+    if (!posted || posted.messageID !== undefined || finishedAt !== undefined) return false
+    // A plugin of the server may have added to the text.
+    return isPromptOf(posted, promptID) && prompt?.text.includes(posted.text?.trim() ?? '') === true
+  }
+
+  /** Returns the newest run of a session that a chat began, of any shard. Undefined without one. */
+  async function newestRunOf(server: string, sessionID: string): Promise<Execution | undefined> {
+    const shard = await state.read(homeKey(server, sessionID))
+    const newest = shard === undefined ? undefined : await state.read(newestKeyIn(shard, server, sessionID))
+    return newest === undefined ? undefined : toExecution(newest)
   }
 
   /** Returns the private chat where a session was prompted last. Undefined without one, and if what is said there reaches others. */
   async function privateChatOf(server: string, sessionID: string): Promise<ChatPlace | undefined> {
-    const shard = await state.read(homeKey(server, sessionID))
-    const newest = shard === undefined ? undefined : await state.read(newestKeyIn(shard, server, sessionID))
-    if (newest === undefined) return undefined
-    const { channel, chat, actor } = toExecution(newest).prompt
+    const newest = await newestRunOf(server, sessionID)
+    if (!newest) return undefined
+    const { channel, chat, actor } = newest.prompt
     const place = { channel, chat }
     if (chat.kind !== 'private' || mirrors.others(place).length > 0) return undefined
     return people.personOf(channel, actor)?.may.has('approve') ? place : undefined

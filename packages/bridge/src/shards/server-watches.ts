@@ -3,7 +3,7 @@ import { toError } from '../error.ts'
 import type { BridgeObserver } from '../events/emit.ts'
 import type { HeldLease } from '../members/membership.ts'
 import type { ChatPlace } from '../place.ts'
-import { type FindFollowTarget, followObserver, nowhere } from '../runs/follow-target.ts'
+import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
 import { isUnprompted } from '../runs/unprompted-runs.ts'
 import { homeKey } from '../state/registry.ts'
 import { keyInShard, wakePrefix } from '../state/shard-of.ts'
@@ -105,7 +105,7 @@ export function createServerWatches({
     return async (reply) => {
       const target = await state.withRetries(() => findFollowTarget(server, reply))
       if (!target) return undefined
-      if (target === nowhere) {
+      if (target.type === 'no-chat') {
         for (const { requestID, sessionID, type: askType } of pendingAsks(reply)) {
           if (unshown.has(requestID)) continue
           unshown.add(requestID)

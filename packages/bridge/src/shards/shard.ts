@@ -27,7 +27,7 @@ import type { RateLimit } from '../people/rate-limit.ts'
 import type { ChatPlace } from '../place.ts'
 import { createActiveRuns } from '../runs/active-runs.ts'
 import { createBacklog } from '../runs/backlog.ts'
-import { type FindFollowTarget, followObserver, nowhere } from '../runs/follow-target.ts'
+import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
 import { createRunner, type Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import type { SessionReads } from '../runs/session-reads.ts'
@@ -264,7 +264,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   function followObserverFor(server: string): ReplyObserver {
     return followObserver(async (reply) => {
       const target = stopping.signal.aborted ? undefined : await host.findFollowTarget(server, reply)
-      if (!target || target === nowhere || shardOf(target.place, mirrors) !== name) return undefined
+      if (target?.type !== 'chat' || shardOf(target.place, mirrors) !== name) return undefined
       return await runner.follow(server, reply, target)
     }, onError)
   }

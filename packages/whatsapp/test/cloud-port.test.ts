@@ -1,8 +1,9 @@
 import { PortError } from '@reply/sink/channel'
 import { describe, expect, test } from 'vitest'
+import { sharedReports } from '../src/cloud/reports.ts'
 import { createCloudClient } from '../src/index.ts'
 import { createCloudPort, renderWhatsApp } from '../src/internal.ts'
-import { editing, ending, open, person, posting, token } from './cloud.ts'
+import { editing, ending, open, passing, person, posting, token } from './cloud.ts'
 
 const button = (label: string, data = `tok.${label}`): { label: string; data: string } => ({ label, data })
 
@@ -175,6 +176,25 @@ describe('a failure', () => {
     await whatsapp.close()
     expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject({ type: 'unreachable' })
   })
+})
+
+test.each([
+  ['absent if the webhooks were received since before it', 'absent', 1000],
+  ['unknown if its status may have come before they were received', 'unknown', -1000],
+])('a post that no status names while others come is %s', async (_, type, triedAfterMs) => {
+  const { port, client, clock } = await open()
+  const reports = sharedReports(client)
+  reports.startListening(clock.now())
+  const since = clock.now() + triedAfterMs
+  await clock.advance(2000)
+  const looked = port.lookUp?.({ ...editing, kind: 'message', key: 'k', since })
+  let found: unknown
+  void looked?.then((result) => {
+    found = result.type
+  })
+  reports.recordStatus({ ref: { id: 'wamid.other' }, key: 'other', people: [person] })
+  await passing(clock, () => found !== undefined)
+  expect(found).toBe(type)
 })
 
 test('invalid client options throw at once, without the token', async () => {

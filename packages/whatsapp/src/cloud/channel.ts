@@ -227,7 +227,7 @@ function createCloudReceiver(
 ): ReceiveCloud {
   const { onError, clock } = inboundOptions
   const reports = sharedReports(client)
-  reports.startListening()
+  reports.startListening(wallTime(clock))
   const { receive, answerFor } = createInboundReceiver({
     ...inboundOptions,
     client,

@@ -101,12 +101,12 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
 
   /**
    * Finds out whether a post is in the chat. The Cloud API has no call for this, but its webhooks name the key of each
-   * posted message. The message counts as absent if the API answers again, no status names the key within 10 s, and statuses
-   * of other messages have arrived.
+   * posted message. The message counts as absent if the API answers again, no status names the key within 10 s, statuses
+   * of other messages have arrived, and this process has received the webhooks since before the post.
    */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
     const probed = await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
-    const ref = await reports.waitForPost(options.key, clock, options.signal)
+    const ref = await reports.waitForPost(options.key, options.since, clock, options.signal)
     if (ref === 'unknown') return probed
     return ref === 'silent' ? { type: 'absent' } : { type: 'there', ref }
   }

@@ -22,8 +22,8 @@ export interface CloudStatus {
  * for a person within 24 h of their last one.
  */
 interface CloudReports {
-  /** Call it once a channel receives the number's webhooks. */
-  startListening(): void
+  /** Call it once a channel receives the number's webhooks, with the time in ms since the epoch. */
+  startListening(at: number): void
   /** Whether a channel receives the webhooks. Without one, nothing would report that a chat is open again. */
   isListening(): boolean
   /** Whether `recordStatus` would change what is known of a post or a chat. */
@@ -41,9 +41,10 @@ interface CloudReports {
   forChat(person: string): PostReports
   /**
    * Resolves with the first message posted with that key, as soon as a status names it. After 10 s resolves with `silent`
-   * if other statuses have arrived, else with `unknown`, also on an abort or if nothing listens.
+   * if other statuses have arrived and a channel has listened since before the post, which was tried at `since`. Otherwise
+   * resolves with `unknown`, also on an abort or if nothing listens.
    */
-  waitForPost(key: string, clock: Clock, signal: AbortSignal): Promise<MessageRef | 'silent' | 'unknown'>
+  waitForPost(key: string, since: number, clock: Clock, signal: AbortSignal): Promise<MessageRef | 'silent' | 'unknown'>
 }
 
 /** Whether a chat is closed, and when the person last wrote, in ms since the epoch. 0 if that is unknown. */
@@ -79,19 +80,24 @@ function createReports(): CloudReports {
   const posts = createRecent<ReadonlyMap<string, PostReport>>(mostPosts)
   const windows = createRecent<ChatWindow>(mostPeople)
   const listeners = new Set<() => void>()
-  let isListening = false
+  /** Since when a channel has listened, in ms since the epoch. */
+  let listeningSince = Number.POSITIVE_INFINITY
   let hasStatuses = false
   return {
-    startListening: () => {
-      isListening = true
+    startListening: (at) => {
+      listeningSince = Math.min(listeningSince, at)
     },
-    isListening: () => isListening,
+    isListening,
     isNews: (status) => status.failure?.code === windowCode || changesPost(status),
     recordStatus,
     openChat: (person, at) => setWindow(person, { isClosed: false, since: at }),
     closeChat,
     forChat,
     waitForPost,
+  }
+
+  function isListening(): boolean {
+    return listeningSince < Number.POSITIVE_INFINITY
   }
 
   /**
@@ -143,7 +149,7 @@ function createReports(): CloudReports {
     return {
       of: (key) => [...(posts.get(key)?.values() ?? [])],
       isClosed: () => windows.get(webhookId(person))?.isClosed === true,
-      withinMs: () => (isListening ? firstStatusMs : 0),
+      withinMs: () => (isListening() ? firstStatusMs : 0),
       observe: (listener) => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -153,14 +159,16 @@ function createReports(): CloudReports {
 
   /**
    * Resolves with the post's message as soon as a status names the key. After `firstStatusMs`, resolves with `silent`, or
-   * with `unknown` if no statuses arrive at all or the wait was aborted.
+   * with `unknown` if that proves nothing: no statuses arrive at all, the wait was aborted, or the status may have come
+   * while nothing listened. Meta sends it again then, but maybe much later.
    */
   async function waitForPost(
     key: string,
+    since: number,
     clock: Clock,
     signal: AbortSignal,
   ): Promise<MessageRef | 'silent' | 'unknown'> {
-    if (!isListening) return 'unknown'
+    if (!isListening()) return 'unknown'
     const waiting = new AbortController()
     const stopWaiting = (): void => waiting.abort()
     const stopOnceReported = (): void => {
@@ -176,7 +184,7 @@ function createReports(): CloudReports {
       signal.removeEventListener('abort', stopWaiting)
     }
     const [first] = posts.get(key)?.values() ?? []
-    return first?.ref ?? (hasStatuses && !signal.aborted ? 'silent' : 'unknown')
+    return first?.ref ?? (hasStatuses && listeningSince <= since && !signal.aborted ? 'silent' : 'unknown')
   }
 }
 

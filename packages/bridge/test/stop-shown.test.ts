@@ -13,22 +13,25 @@ const parts: Message['parts'] = [
 ]
 const writing: Reply = { ...begun, messages: [{ id: 'msg_1', parts, raw: undefined }] }
 
-/** Stops a run. Returns what is posted, and the clock. */
+/** Stops a run, or two with `count`. `delivery` is called for each. Returns what is posted, and the clock. */
 function stopRun({
   kind = 'private',
   reply = writing,
-  delivery = async (): Promise<Partial<Delivery>> => ({ saysStopped: true }),
+  delivery = async (_index: number): Promise<Partial<Delivery>> => ({ saysStopped: true }),
+  count = 1,
 } = {}) {
   const place = { channel: 'tg', chat: { id: '1', kind: kind as 'private' | 'shared' } }
   const clock = createHandClock()
   const posted: string[] = []
-  const sink = { settled: delivery, stoppedBy: () => () => {} }
-  const run = {
-    ...{ ageMs: () => 10_000, stream: () => ({ reply }), sinks: [{ ...place, sink }], cancel: async () => {} },
-    execution: () => ({ id: 'abc', prompt: { ...place, actor } }),
-  }
+  const active = Array.from({ length: count }, (_, index) => ({
+    ageMs: () => 10_000,
+    stream: () => ({ reply }),
+    sinks: [{ ...place, sink: { settled: async () => await delivery(index), stoppedBy: () => () => {} } }],
+    cancel: async () => {},
+    execution: () => ({ id: `run${index}`, prompt: { ...place, actor } }),
+  }))
   const services = {
-    ...{ clock, runner: { whenRestored: async () => {} }, runs: { active: () => [run] }, onError: () => {} },
+    ...{ clock, runner: { whenRestored: async () => {} }, runs: { active: () => active }, onError: () => {} },
     people: { personOf: () => undefined, isSamePerson: () => true },
   } as unknown as Parameters<typeof stopRuns>[0]
   const channels = {
@@ -52,6 +55,10 @@ test('a stop that the answer says gets no message', async () => {
 test.each<[string, Parameters<typeof stopRun>[0]]>([
   ['the answer does not say it', { delivery: async () => ({}) }],
   ['the chat is a group', { kind: 'shared' }],
+  [
+    'only one of two answers says it',
+    { count: 2, delivery: async (index) => (index > 0 ? { saysStopped: true } : {}) },
+  ],
   ['the answer has no text', { reply: begun, delivery: async () => await new Promise(() => {}) }],
 ])('a stop gets a message if %s', async (_, options) => {
   const { posted, done } = stopRun(options)

@@ -1,5 +1,7 @@
 import type { Reply } from '@reply/core'
+import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
+import { createPacer } from '../src/deliver/pace.ts'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { fakeRender } from '../src/testing/fake.ts'
@@ -72,6 +74,33 @@ describe('a run that was aborted through this process', () => {
     expect((await scene.end()).saysStopped).toBe(true)
     expect(textsOf(scene)).toEqual([expect.stringMatching(/^It grew to here\.\n\n.*Stopped\./)])
     expect([scene.fake.screen().length, scene.fake.notifications]).toEqual([1, 0])
+  })
+
+  test('is not told below its text any more if another message was posted since', async () => {
+    const clock = createHandClock(beginning)
+    const pacer = createPacer({ clock })
+    const scene = createScene({ clock, sink: { pacer, policy: { abortNotice: 'below' } } })
+    scene.show(replyWith([open]))
+    await scene.pass(1000)
+    const other = createScene({ clock, sink: { pacer } })
+    other.show(settledWith([text('Another one.')]))
+    await other.end()
+    scene.show(settledWith([sealed], aborted))
+    expect((await scene.end()).saysStopped).toBeUndefined()
+    expect(textsOf(scene)).toEqual([expect.stringMatching(/^It grew to here\.\n\n.*Stopped\./)])
+  })
+
+  test('is told by the newest of two answers alone if both were stopped', async () => {
+    const clock = createHandClock(beginning)
+    const sink = { pacer: createPacer({ clock }), policy: { abortNotice: 'below' } } as const
+    const [first, second] = [createScene({ clock, sink }), createScene({ clock, sink })]
+    for (const scene of [first, second]) {
+      scene.show(replyWith([open]))
+      await scene.pass(1000)
+    }
+    for (const scene of [first, second]) scene.show(settledWith([sealed], aborted))
+    const ends = [await first.end(), await second.end()]
+    expect(ends.map(({ saysStopped }) => saysStopped)).toEqual([undefined, true])
   })
 
   test.each<[string, Viewing]>([

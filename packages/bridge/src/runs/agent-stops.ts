@@ -200,7 +200,8 @@ function isReplyOf(reply: Reply, { posted, startedBy }: Execution): boolean | un
 
 /**
  * How far the beginning of a run may be from its post, in ms: servers store a prompt within 10 s, and the clock of another machine
- * may differ by 2 s.
+ * may differ by 2 s. Narrower than where the core looks for a posted prompt: it only makes sure there that nothing runs twice. Here
+ * another client's run with the same text would be stopped, while without certainty the chat is told, and `/stop` decides.
  */
 const begunWithinMs = 12_000
 

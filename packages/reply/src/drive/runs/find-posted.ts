@@ -20,7 +20,10 @@ export const storedMs = 10_000
 /** The delay before the second look, in ms. Doubles each time. */
 const lookMs = 250
 
-/** How far an agent's clock may be behind ours, in ms. */
+/**
+ * How far an agent's clock may be behind ours, in ms. Wide, because a prompt that is taken for an older one may be posted
+ * twice.
+ */
 const clockSkewMs = 60_000
 
 /** Matches no message, so the session is read to its beginning. */

@@ -10,9 +10,9 @@ export type RpcMessage =
 /** Requests to a program that speaks JSON-RPC, and responses to its requests. */
 export interface Rpc {
   /**
-   * Sends a request and resolves with its result. Rejects with `refused` if the program answers with an error, and with `unreachable` if it is not running or does
-   * not answer within the deadline. If the program ends first, rejects with the error of `failAll`. Late answers are
-   * dropped.
+   * Sends a request and resolves with its result. Rejects with `refused` if the program answers with an error, and with
+   * `unreachable` if it is not running or does not answer within the deadline. If the program ends first, rejects with
+   * the error of `failAll`. Late answers are dropped.
    */
   request(method: string, params: object): Promise<unknown>
   /** Sends a notification. Rejects if the program is not running, or no longer reads. So do `respond` and `refuse`. */

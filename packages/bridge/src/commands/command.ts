@@ -111,8 +111,8 @@ export async function replyOrErrorText<Reply extends CommandReply | undefined>(
 }
 
 /**
- * Posts a reply unless the chat shows it, and remembers its session. If the chat does not take its file, posts `withoutFile`. Never rejects: failures go
- * to the bridge's `onError`.
+ * Posts a reply unless the chat shows it, and remembers its session. If the chat does not take its file, posts `withoutFile`. Never
+ * rejects: failures go to the bridge's `onError`.
  */
 export async function postReply(
   channels: Pick<Channels, 'tryPost' | 'post'>,

@@ -84,8 +84,8 @@ function programPathsIn({ transcribe }: BridgeConfig): readonly string[] {
 }
 
 /**
- * Returns the config with absolute directories for agents that are started and absolute programs of `transcribe`, resolved from a folder. Those of
- * servers stay, because a server may run elsewhere, and so do programs that `PATH` finds.
+ * Returns the config with absolute directories for agents that are started and absolute programs of `transcribe`, resolved from a
+ * folder. Those of servers stay, because a server may run elsewhere, and so do programs that `PATH` finds.
  */
 function withAbsoluteFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {

@@ -11,8 +11,8 @@ import type { SharedState } from '../state/state.ts'
 import type { OwnedShards } from './owned-shards.ts'
 
 /**
- * Watches servers for runs without a prompt of this process, and for those that were started elsewhere. Of all members, the one with the lease `server/<name>` watches that
- * server. What belongs to a chat of another member is handed to it.
+ * Watches servers for runs without a prompt of this process, and for those that were started elsewhere. Of all members, the one with
+ * the lease `server/<name>` watches that server. What belongs to a chat of another member is handed to it.
  */
 export interface ServerWatches {
   /** Returns the names of the leases. */

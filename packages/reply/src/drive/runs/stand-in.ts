@@ -17,8 +17,8 @@ export type StandInEnd =
 
 /**
  * Returns a settled reply for a prompt that nothing runs for on the server, with its changes from an empty reply. A
- * noted prompt settles as completed, a parked one as aborted, and one that is not stopped as lost. `text` is the prompt's, and `at` the time of its
- * beginning and end.
+ * noted prompt settles as completed, a parked one as aborted, and one that is not stopped as lost. `text` is the prompt's,
+ * and `at` the time of its beginning and end.
  */
 export function standIn(sessionID: string, text: string | undefined, at: number, end: StandInEnd): Reduction {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]

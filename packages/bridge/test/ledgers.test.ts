@@ -113,6 +113,37 @@ test('a status that a process posted before the prompt was known is taken away b
   expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_1'])
 })
 
+test.each([
+  ['and shows a status before that', 3000],
+  ['and shows nothing before that', 0],
+])('so is one whose next process also posts a prompt that is not known at first, %s', async (_, shownForMs) => {
+  const { open, pass, statusIn, saidIn, keys } = stage()
+  const first = open().begin({ promptIDs: [] })
+  await pass(3000)
+  await first.kill()
+  const second = open().begin({ promptIDs: [] })
+  await pass(shownForMs)
+  expect(statusIn('one').length).toBeLessThan(2)
+  second.goOn({ promptIDs: ['msg_2'], text: 'Done.', isOver: true })
+  await pass(3000)
+  expect(saidIn('one')).toEqual(['Done.'])
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_2'])
+})
+
+test('a post under way is counted as doubtful, too, if the next process does not know its prompt at first', async () => {
+  const { open, pass, doubtful, hangs, keys } = stage()
+  hangs(true)
+  open().begin({ promptIDs: [] })
+  await pass(3000)
+  hangs(false)
+  const second = open().begin({ promptIDs: [] })
+  await pass(3000)
+  second.goOn({ promptIDs: ['msg_2'], text: 'Done.', isOver: true })
+  await pass(3000)
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_2'])
+  expect(doubtful()).toBe(1)
+})
+
 test('a status whose post was under way is counted as doubtful by the next process', async () => {
   const { open, pass, statusIn, saidIn, doubtful, keys, hangs } = stage()
   hangs(true)

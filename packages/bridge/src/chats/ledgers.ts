@@ -82,13 +82,13 @@ export function ledgersOf({
 
   /**
    * Returns the newest ledger of a status message that an earlier process left in the session, and remembers that this reply
-   * continues it. Undefined if there is none, for a reply without a prompt, and after the first call for the session. If a
-   * process exits before a reply's prompt is known, the ledger's key is never read again, so the next reply of the session
-   * continues it and removes the status.
+   * continues it. Undefined if there is none, and after the first call for the session. If a process exits before a reply's
+   * prompt is known, the ledger's key is never read again, so the next reply of the session continues it and removes the status.
+   * The prompt of that one may not be known either: a reply that this process posts itself begins without one.
    */
   async function leftStatusLedger(key: string): Promise<string | undefined> {
     const session = key.slice(0, key.lastIndexOf('/') + 1)
-    if (!ledgerKeyOf(key) || !hasPrompt(key) || checkedSessions.has(session)) return undefined
+    if (!ledgerKeyOf(key) || checkedSessions.has(session)) return undefined
     const stored = await state.list(keyOf(session))
     checkedSessions.set(session, true)
     for (const row of stored.toReversed()) {
@@ -105,14 +105,12 @@ export function ledgersOf({
 
   /**
    * Returns the writes that remove ledgers of the same reply under other keys: the one from before its prompt was known, and
-   * the one of an earlier process that it continues.
+   * the one of an earlier process that it continues, also if it was read before the prompt was known.
    */
   function removalsOfReplaced(key: string, formerKey: string | undefined): readonly Write[] {
-    const other = continuedKeys.get(key)
-    const old = [
-      ...(formerKey === undefined || hasPrompt(formerKey) ? [] : [formerKey]),
-      ...(other === undefined || ownKeys.has(other) ? [] : [other]),
-    ]
+    const former = formerKey === undefined || hasPrompt(formerKey) ? [] : [formerKey]
+    const continued = [key, ...former].flatMap((one) => continuedKeys.get(one) ?? [])
+    const old = [...former, ...continued.filter((one) => !ownKeys.has(one))]
     return old.map((one) => ({ type: 'remove', key: keyOf(one) }))
   }
 
@@ -134,6 +132,7 @@ export function ledgersOf({
     const put = { type: 'put', key: keyOf(key), value: text, expiresInMs: keptMs } as const
     await state.withRetries(() => state.commit([put, ...removalsOfReplaced(key, formerKey), ...remembered]))
     continuedKeys.delete(key)
+    if (formerKey !== undefined) continuedKeys.delete(formerKey)
     if (server === undefined) return
     rememberedIDs.set(key, new Set(refs.map(({ id }) => id)))
   }

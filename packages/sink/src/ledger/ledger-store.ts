@@ -19,12 +19,13 @@ export interface LedgerStorage {
 export function createLedgerStorage(store: LedgerStore, onError: (error: SinkError) => void): LedgerStorage {
   let lastWrite = Promise.resolve()
   let isReported = false
-  /** The last key that was written. */
+  /** The last key that was read or written. */
   let lastKey: string | undefined
   return { load, write }
 
   /** Reads the ledger. If it can't be read, reports that and resolves with an empty one. Rejects only with `taken-over`. */
   async function load(key: string): Promise<Ledger> {
+    lastKey = key
     try {
       const text = await store.read(key)
       return text === undefined ? emptyLedger : parseLedger(text)

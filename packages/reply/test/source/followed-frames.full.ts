@@ -8,12 +8,12 @@ describe('without the frames of other sessions, a session has the same changes',
     for (const one of recordedStreams) if (one.version === version) expectSameSteps(framesOf(one), generation)
   })
 
-  test.each(versions)('in recordings of %s that are mixed, in any form', (version, generation) => {
-    for (const frames of mixedStreams(version))
-      for (const shift of [0, 1, 2, 3])
-        expectSameSteps(
-          frames.map((frame, at) => disguise(frame, (at + shift) % 4)),
-          generation,
-        )
+  // `followed-frames.nightly.ts` has each frame in each form.
+  test.each(versions)('in recordings of %s that are mixed, in several forms', (version, generation) => {
+    for (const [shift, frames] of mixedStreams(version).entries())
+      expectSameSteps(
+        frames.map((frame, at) => disguise(frame, (at + shift) % 4)),
+        generation,
+      )
   })
 })

@@ -87,33 +87,25 @@ const beat: BridgeEvent = {
   budgets: [{ channel: 'tg', budget: 'calls', share: 9, total: 25 }],
 }
 
+const shardsTaken = {
+  type: 'shards',
+  at: 1000,
+  owned: 22,
+  restoring: 22,
+  restored: 0,
+  taken: 22,
+  takenOver: 20,
+  givenBack: 0,
+  lost: 0,
+} as const
+
 test('the metrics of a member have its shards, its share of each budget, and what it took and lost', async () => {
   const { observe, text } = bridgeMetrics()
   observe({ type: 'member', at: 1000, status: 'joined' })
-  observe({
-    type: 'shards',
-    at: 1000,
-    owned: 22,
-    restoring: 22,
-    restored: 0,
-    taken: 22,
-    takenOver: 20,
-    givenBack: 0,
-    lost: 0,
-  })
+  observe(shardsTaken)
   observe(beat)
   observe({ ...beat, sinceLastMs: 2100, isLate: true })
-  observe({
-    type: 'shards',
-    at: 3000,
-    owned: 19,
-    restoring: 0,
-    restored: 19,
-    taken: 0,
-    takenOver: 0,
-    givenBack: 2,
-    lost: 1,
-  })
+  observe({ ...shardsTaken, owned: 19, restoring: 0, restored: 19, taken: 0, takenOver: 0, givenBack: 2, lost: 1 })
   observe({ type: 'fenced', at: 3000, shard: '07' })
   const shown = await text()
   for (const line of [
@@ -149,18 +141,12 @@ test.each(['waiting', 'expired', 'left'] as const)(
 test('the log has one line for all shards that changed, and none at its usual level for a beat in time', () => {
   const lines: string[] = []
   const { observers } = bridgeLog({ destination: { write: (line) => void lines.push(line) } })
-  const shards = {
-    type: 'shards',
-    at: 1000,
-    owned: 22,
-    restoring: 22,
-    restored: 0,
-    taken: 22,
-    takenOver: 20,
-    givenBack: 0,
-    lost: 0,
-  } as const
-  for (const event of [shards, beat, { ...beat, isLate: true }, { type: 'fenced', at: 1000, shard: '07' } as const])
+  for (const event of [
+    shardsTaken,
+    beat,
+    { ...beat, isLate: true },
+    { type: 'fenced', at: 1000, shard: '07' } as const,
+  ])
     for (const observe of observers) observe(event)
   const [info, warn] = [30, 40]
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([

@@ -67,22 +67,9 @@ export interface RunHost {
 export function beginRun(services: BridgeServices, planned: PlannedRun, host: RunHost): ActiveRun {
   const { client, placeSessionID, placeTitle, ageMs = 0 } = planned
   const { sinks, onSession, isStopping } = host
-  const {
-    state,
-    lease,
-    registry,
-    routes,
-    channels,
-    people,
-    requireSafe,
-    clock,
-    asks,
-    answeredBy,
-    failed,
-    emit,
-    onError,
-  } = services
-  const { notices } = services
+  const { state, registry, routes, channels, people, requireSafe, clock, asks, answeredBy, failed, emit, onError } =
+    services
+  const { lease, notices } = services
   const { router } = services.config
   const { prompt, server } = planned.execution
   /** Agents treat every prompt that begins with a slash as a command, and may list their commands late, or never. */

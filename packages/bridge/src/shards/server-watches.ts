@@ -1,4 +1,5 @@
 import { type Client, type Clock, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { createRecent } from '@reply/sink/internal'
 import { toError } from '../error.ts'
 import type { BridgeObserver } from '../events/emit.ts'
 import type { HeldLease } from '../members/membership.ts'
@@ -29,6 +30,8 @@ export interface ServerWatches {
 export const serverLeasePrefix = 'server/'
 /** How long a handed session waits for the member of its shard, in ms: longer than any takeover lasts. */
 const wakeMs = 600_000
+/** How many requests that no chat could show are remembered for each server, so that each is told once. */
+const mostUnshown = 1000
 
 /** Creates the watches of a process. It watches nothing before `add`. */
 export function createServerWatches({
@@ -101,14 +104,14 @@ export function createServerWatches({
    * to the member that has it. Emits `unshown` once for each request that no chat could show.
    */
   function followFor(server: string): (reply: Reply) => Promise<ReplyObserver | undefined> {
-    const unshown = new Set<string>()
+    const unshown = createRecent<true>(mostUnshown)
     return async (reply) => {
       const target = await state.withRetries(() => findFollowTarget(server, reply))
       if (!target) return undefined
       if (target.type === 'no-chat') {
         for (const { requestID, sessionID, type: askType } of pendingAsks(reply)) {
           if (unshown.has(requestID)) continue
-          unshown.add(requestID)
+          unshown.set(requestID, true)
           emit({ type: 'unshown', at: clock.now(), server, sessionID, askType, requestID })
         }
         return undefined

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { bridgeChannel as discord } from '@reply/discord/bridge'
@@ -25,6 +34,9 @@ const least = {
   servers: { home: { url: 'http://127.0.0.1:4096' } },
   channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
 }
+
+const inShop = { url: 'http://127.0.0.1:4096', directory: '/srv/shop' }
+const inWiki = { url: 'http://127.0.0.1:4096', directory: '/srv/wiki', homeChat: 'tg:-5' }
 
 /** What the fault list says about a changed config. */
 function faultsOf(change: object): string {
@@ -235,7 +247,22 @@ describe('a config', () => {
     [
       'several servers without a route',
       { servers: { home: { url: 'http://127.0.0.1:4096' }, work: { url: 'http://127.0.0.1:4097' } } },
-      'routes: with several servers (home, work), each chat needs one. Write { "*": "home" }.',
+      'routes: with several servers (home, work), each chat needs one. Write { "*": "home" }, or give each server a chat of its own as `homeChat`.',
+    ],
+    [
+      'a home chat with a route to another server',
+      { servers: { shop: inShop, wiki: inWiki }, routes: { 'tg:-5': 'shop' } },
+      'servers.wiki.homeChat: "tg:-5" uses shop in `routes`, so an answer to a message of wiki would reach shop. Remove that route, or choose another chat.',
+    ],
+    [
+      'a chat that is the home of two servers',
+      { servers: { shop: { ...inShop, homeChat: 'tg:-5' }, wiki: inWiki } },
+      'servers.wiki.homeChat: "tg:-5" belongs to shop as its `homeChat`, and a chat uses one server. Choose another chat, or a topic of a group for each server.',
+    ],
+    [
+      'two chats that mirror each other as homes of two servers',
+      { servers: { shop: { ...inShop, homeChat: 'tg:1' }, wiki: inWiki }, mirrors: [['tg:1', 'tg:-5']] },
+      'servers.wiki.homeChat: "tg:-5" belongs to shop as its `homeChat`',
     ],
     [
       'a field that is missing',
@@ -359,6 +386,33 @@ describe('a config', () => {
       'router.busy.none: "none" is not a channel of this config.',
     )
     expect(faultsOf({ router: { busy: { tg: 'later' } } })).toContain('router.busy')
+  })
+
+  test('has its home chats, and those that mirror them, use their servers, unless `routes` name exactly that chat', () => {
+    const routesIn = (change: object) => parseConfig({ ...least, ...change }).routes
+    const servers = { shop: inShop, wiki: inWiki, notes: { ...inShop, directory: '/srv/notes', homeChat: 'tg:-5/7' } }
+    expect(routesIn({ servers })).toEqual({ 'tg:-5': 'wiki', 'tg:-5/7': 'notes' })
+    const routes = { tg: 'shop', '*': 'shop' }
+    expect(routesIn({ servers, routes })).toEqual({ ...routes, 'tg:-5': 'wiki', 'tg:-5/7': 'notes' })
+    expect(routesIn({ servers, routes, mirrors: [['tg:2', 'tg:-5']] })).toMatchObject({
+      'tg:2': 'wiki',
+      'tg:-5': 'wiki',
+    })
+    const again = parseConfig({ ...least, servers, routes })
+    expect(parseConfig(again)).toEqual(again)
+    // Without routes, a single server has all chats.
+    expect(routesIn({ servers: { wiki: inWiki } })).toEqual({})
+    expect(routesIn({ servers: { wiki: inWiki }, routes: { 'tg:9': 'wiki' } })).toEqual({
+      'tg:9': 'wiki',
+      'tg:-5': 'wiki',
+    })
+  })
+
+  test('that the page about runs that were started elsewhere shows works alone', () => {
+    const page = readFileSync(new URL('../../../docs/follow.md', import.meta.url), 'utf8')
+    const shown = [...page.matchAll(/^```json\n(.*?)^```/gms)].map(([, text = '']) => JSON.parse(text) as object)
+    expect(shown.length).toBeGreaterThan(1)
+    for (const config of shown) expect(() => parseConfig({ channels: least.channels, ...config })).not.toThrow()
   })
 
   test('lists all faults at once', () => {

@@ -17,7 +17,7 @@ import {
 export function parseConfig(value: unknown): BridgeConfig {
   const { data, error } = configSchema.safeParse(value)
   const faults = data ? crossFaults(data) : issueSentences(error, value)
-  if (data && faults.length === 0) return data
+  if (data && faults.length === 0) return { ...data, routes: routesWithHomes(data) }
   throw unusableConfigError(faults)
 }
 
@@ -113,8 +113,31 @@ function stateFaults(state: BridgeConfig['state']): readonly string[] {
   )
 }
 
+/**
+ * Returns the config's `routes` with those of the home chats: such a chat, and those that mirror it, use its server. An entry of
+ * `routes` for exactly that chat wins. Without `routes`, a single server has all chats.
+ */
+function routesWithHomes(config: Pick<BridgeConfig, 'servers' | 'routes' | 'mirrors'>): BridgeConfig['routes'] {
+  const { servers, routes } = config
+  const isForAll = Object.keys(routes).length === 0 && Object.keys(servers).length === 1
+  return isForAll ? routes : { ...homeRoutesIn(config), ...routes }
+}
+
+/** Returns the server of each home chat, and of each chat that mirrors one. The first server with a chat has it. */
+function homeRoutesIn({ servers, mirrors }: Pick<BridgeConfig, 'servers' | 'mirrors'>): BridgeConfig['routes'] {
+  const homes = Object.entries(servers).flatMap(([server, { homeChat }]) => {
+    if (homeChat === undefined) return []
+    const mirrored = mirrors.filter((group) => group.includes(homeChat)).flat()
+    return [homeChat, ...mirrored].map((chat): readonly [string, string] => [chat, server])
+  })
+  return Object.fromEntries(homes.toReversed())
+}
+
 /** Returns the errors that involve several fields, as sentences. Empty if there are none. */
-function crossFaults({ servers, channels, people, routes, router, mirrors, state }: BridgeConfig): readonly string[] {
+function crossFaults(config: BridgeConfig): readonly string[] {
+  const { servers, channels, people, routes, router, mirrors, state } = config
+  const homeRoutes = homeRoutesIn(config)
+  const allRoutes = routesWithHomes(config)
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
   const allIDs = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
@@ -132,7 +155,9 @@ function crossFaults({ servers, channels, people, routes, router, mirrors, state
       ]
     }),
     ...Object.entries(servers).flatMap(([name, { homeChat }]) => {
-      return homeChat === undefined ? [] : unknownChannelFaults(`servers.${name}.homeChat`, homeChat)
+      if (homeChat === undefined) return []
+      const path = `servers.${name}.homeChat`
+      return [...unknownChannelFaults(path, homeChat), ...otherServerFaults(path, homeChat, name)]
     }),
     ...allIDs.flatMap(({ name, id, index }) => {
       const path = `people.${name}.ids.${index}`
@@ -151,8 +176,10 @@ function crossFaults({ servers, channels, people, routes, router, mirrors, state
             ],
       ),
     ),
-    ...(Object.keys(routes).length === 0 && Object.keys(servers).length > 1
-      ? [`routes: with several servers (${names(servers)}), each chat needs one. Write { "*": "${firstServer}" }.`]
+    ...(Object.keys(allRoutes).length === 0 && Object.keys(servers).length > 1
+      ? [
+          `routes: with several servers (${names(servers)}), each chat needs one. Write { "*": "${firstServer}" }, or give each server a chat of its own as \`homeChat\`.`,
+        ]
       : []),
     ...Object.entries(routes).flatMap(([where, server]) => {
       const path = `routes.${where}`
@@ -163,7 +190,7 @@ function crossFaults({ servers, channels, people, routes, router, mirrors, state
     ...mirrors.flatMap((group, index) => {
       const path = `mirrors.${index}`
       const repeated = group.filter((name) => mirrored.size === mirrored.add(name).size)
-      const groupServers = new Set(group.map((name) => entryFor(routes, placeNamed(name))))
+      const groupServers = new Set(group.map((name) => entryFor(allRoutes, placeNamed(name))))
       return [
         ...group.flatMap((name) => unknownChannelFaults(path, name)),
         ...repeated.map((name) => `${path}: "${name}" is listed twice. List each chat once.`),
@@ -177,6 +204,19 @@ function crossFaults({ servers, channels, people, routes, router, mirrors, state
     }),
     ...stateFaults(state),
   ]
+
+  /** Returns a fault if the home chat of a server uses another one: a message there would reach the wrong project. Empty otherwise. */
+  function otherServerFaults(path: string, homeChat: string, server: string): readonly string[] {
+    const used = routes[homeChat] ?? homeRoutes[homeChat]
+    if (used === undefined || used === server) return []
+    return routes[homeChat] === undefined
+      ? [
+          `${path}: "${homeChat}" belongs to ${used} as its \`homeChat\`, and a chat uses one server. Choose another chat, or a topic of a group for each server.`,
+        ]
+      : [
+          `${path}: "${homeChat}" uses ${used} in \`routes\`, so an answer to a message of ${server} would reach ${used}. Remove that route, or choose another chat.`,
+        ]
+  }
 
   /** Returns a fault if a place names a channel that the config doesn't have. Empty otherwise. */
   function unknownChannelFaults(path: string, place: string): readonly string[] {

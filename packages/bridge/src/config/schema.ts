@@ -66,7 +66,7 @@ export const serverSchema = z
       .regex(/^[^:]+:[^/]+(\/.+)?$/, 'Write it as <channel>:<chat> or <channel>:<chat>/<thread>.')
       .optional()
       .describe(
-        'The chat for runs that were started elsewhere in sessions that no chat works with, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. Requires `directory`. Default: their requests reach the private chat that prompted the session last, if its person has `approve`, and otherwise none.',
+        'The chat for runs that were started elsewhere in sessions that no chat works with, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. The chat then uses this server. Requires `directory`. Default: their requests reach the private chat that prompted the session last, if its person has `approve`, and otherwise none.',
       ),
     localFiles: z
       .boolean()
@@ -309,7 +309,7 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1), z.string().min(1))
     .default({})
     .describe(
-      'Which server a chat uses, by `<channel>:<chat>/<thread>`, `<channel>:<chat>`, `<channel>` or `*`. The most specific one wins. Optional with one server.',
+      'Which server a chat uses, by `<channel>:<chat>/<thread>`, `<channel>:<chat>`, `<channel>` or `*`. The most specific one wins. The `homeChat` of a server uses that server. Optional with one server.',
     ),
   mirrors: z
     .array(

@@ -13,11 +13,13 @@ interface SlowShards {
   readonly stopMs: number
   /** The name of the only one that takes that long. Default: all do. */
   readonly slowest?: string
+  /** For how long the chats of a shard lack something, by the name of its lease, in ms. Default: none does. */
+  readonly unshownForMs?: (name: string) => number
+  readonly clock?: HandClock
 }
 
 /** Shards that take `stopMs` to stop, and follow as many runs as their names say. */
-async function scene({ names, stopMs, slowest }: SlowShards) {
-  const clock = createHandClock()
+async function scene({ names, stopMs, slowest, unshownForMs = () => 0, clock = createHandClock() }: SlowShards) {
   const released: string[] = []
   const dropped: string[] = []
   const create = (lease: HeldLease): Shard =>
@@ -29,7 +31,7 @@ async function scene({ names, stopMs, slowest }: SlowShards) {
         const needsMs = lease.name === `shard/${slowest}` || slowest === undefined ? stopMs : 0
         await new Promise<void>((resolve) => clock.after(Math.min(needsMs, mostMs), resolve))
       },
-      ...{ whenPosted: async () => {}, undoTries: async () => {} },
+      ...{ unshownForMs: () => unshownForMs(lease.name), whenPosted: async () => {}, undoTries: async () => {} },
     }) as unknown as Shard
   const shards = createOwnedShards({
     ...{ create, clock, onRestored: () => {}, onError: () => {} },
@@ -94,6 +96,41 @@ test('a process that hands over releases each shard as soon as it has stopped, a
   expect(released).toEqual(['00', '01', '02', '03'])
   await clock.advance(200, rest)
   expect([released.length, isDone]).toEqual([10, true])
+})
+
+test('a shard whose chat waits for an edit is handed over right after it, and does not hold up the others', async () => {
+  const clock = createHandClock()
+  // A chat that is edited each 1.1 s, the last time 300 ms ago.
+  const editedAt = clock.now() - 300
+  const unshownForMs = (name: string): number => (name === 'shard/01' ? (clock.now() - editedAt) % 1100 : 0)
+  const { shards, released } = await scene({ names: ['01', '00', '02'], stopMs: 0, unshownForMs, clock })
+  void shards.handOver(9000)
+  await clock.advance(775, rest)
+  expect(released).toEqual(['00', '02'])
+  await clock.advance(50, rest)
+  expect(released).toEqual(['00', '02', '01'])
+})
+
+test('a shard with two chats that are edited at different times waits until both lack little', async () => {
+  const clock = createHandClock()
+  const began = clock.now()
+  const unshownForMs = (): number => Math.max((clock.now() - began + 700) % 1100, (clock.now() - began + 300) % 1100)
+  const { shards, released } = await scene({ names: ['01'], stopMs: 0, unshownForMs, clock })
+  void shards.handOver(9000)
+  await clock.advance(775, rest)
+  expect(released).toEqual([])
+  // One was edited 400 ms ago, and the other one now.
+  await clock.advance(50, rest)
+  expect(released).toEqual(['01'])
+})
+
+test('a shard whose chats never show what they lack is handed over after two seconds', async () => {
+  const { clock, shards, released } = await scene({ names: ['01'], stopMs: 0, unshownForMs: () => 60_000 })
+  void shards.handOver(9000)
+  await clock.advance(1975, rest)
+  expect(released).toEqual([])
+  await clock.advance(50, rest)
+  expect(released).toEqual(['01'])
 })
 
 /** Lets time pass in small steps, until the stop is done. Resolves with how much did, in ms. */

@@ -33,7 +33,7 @@ function shardOf(name: string): Shard {
   const shard: Partial<Shard> = {
     name,
     restore: async () => await restored,
-    runs: () => 0,
+    ...{ runs: () => 0, unshownForMs: () => 0 },
     stop: async () => stop(new DOMException('It stops.', 'AbortError')),
     whenPosted: async () => {},
     undoTries: async () => {},

@@ -16,6 +16,7 @@ import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { addDeliveries, type Delivery } from './deliver/delivery.ts'
 import type { ReadFile } from './deliver/file-loader.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
+import { earliest } from './earliest.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
@@ -137,6 +138,11 @@ export interface Sink extends ReplyObserver {
    * the returned function to undo it.
    */
   stoppedBy(actor: Actor): () => void
+  /**
+   * Returns since when the chat has not changed although the newest replies have more to show than a status, in ms since the epoch.
+   * Undefined if it shows all. Stop the sink right after an edit if another process goes on, so that the chat is silent for less long.
+   */
+  unshownSince(): number | undefined
   /** Stops the sink for good. `Delivery.undelivered` lists the messages that are missing. Later replies are not shown. */
   stop(): Promise<void>
 }
@@ -163,7 +169,7 @@ export function createSink(options: SinkOptions): Sink {
   const begun = withResolvers<void>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
-  return { ...observerOf(show), settled, findAsks, readAnswer, stoppedBy, stop }
+  return { ...observerOf(show), settled, findAsks, readAnswer, stoppedBy, unshownSince, stop }
 
   /**
    * Passes the reply to its deliverer. A started reply gets a new one, even in a session that has one. Does nothing
@@ -251,6 +257,11 @@ export function createSink(options: SinkOptions): Sink {
     return () => {
       for (const undo of undos) undo()
     }
+  }
+
+  /** Returns the earliest time of all known replies. */
+  function unshownSince(): number | undefined {
+    return earliest(...[...knownDeliverers()].map((deliverer) => deliverer.unshownSince()))
   }
 
   /** Stops all deliverers, and ignores later replies. */

@@ -1,4 +1,5 @@
 import type { Clock, Reply, ReplyObserver } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import { isTakenOver, toError } from '../error.ts'
 import type { HeldLease } from '../members/membership.ts'
 import { listenerLeaseName } from '../state/shard-of.ts'
@@ -11,7 +12,10 @@ export interface OwnedShards {
   add(lease: HeldLease): void
   /** Stops the shard of a lease that another process has. */
   drop(lease: HeldLease): void
-  /** Stops a number of counted shards, those with the fewest runs first, and releases their leases. Returns at once. */
+  /**
+   * Stops a number of counted shards, those with the fewest runs first, and releases their leases. Returns at once. A shard whose
+   * chats lack something is stopped once they show it, see `mostUnshownMs`.
+   */
   giveBack(count: number): void
   /** Returns a shard that is restored and not stopping. */
   find(name: string): Shard | undefined
@@ -33,8 +37,8 @@ export interface OwnedShards {
    */
   stopAll(mostMs: number): Promise<void>
   /**
-   * Stops and releases one shard after the other, so that other processes go on with each at once. Also waits for shards that are
-   * being given back. Takes at most `mostMs`.
+   * Stops and releases one shard after the other like `giveBack`, so that other processes go on with each at once. Also waits for
+   * shards that are being given back. Takes at most `mostMs`.
    */
   handOver(mostMs: number): Promise<void>
 }
@@ -54,6 +58,18 @@ const releaseMs = 1000
 const undoMs = 1000
 /** How many shards are handed over at the same time. */
 const atOnce = 4
+/** How long a shard that is to be handed over waits at most until its chats lack little of what they are to show, in ms. */
+const shownMs = 2000
+/** How often it looks, in ms. */
+const lookMs = 25
+
+/**
+ * Returns for how long a chat may lack something when its shard is handed over, in ms. Its next edit is made by the next owner, so
+ * it is best right after an edit. Several chats are edited at different times: the longer it waits, the more they may lack.
+ */
+function mostUnshownMs(waitedMs: number): number {
+  return 100 + waitedMs / 2
+}
 /** How long after a failure a shard is restored again, in ms. */
 const restoreAgainMs = 1000
 
@@ -227,18 +243,30 @@ export function createOwnedShards({
     return [...owned.values()].filter((one) => !leaving.has(one)).toSorted((a, b) => a.shard.runs() - b.shard.runs())
   }
 
-  /** Stops and releases shards, `atOnce` at the same time. Begins none from `until` on, in ms since the epoch. Never rejects. */
+  /**
+   * Stops and releases shards, each once its chats lack little, `atOnce` at the same time. Begins none from `until` on, in ms since
+   * the epoch. Never rejects.
+   */
   async function handOverAll(chosen: readonly Owned[], until: number): Promise<void> {
-    const left = [...chosen]
-    const workers = Array.from({ length: atOnce }, async () => {
-      for (let one = left.shift(); one && clock.now() < until; one = left.shift()) {
+    const takeTurn = createTurns(atOnce)
+    const all = chosen.map(async (one) => {
+      await whenShown(one, Math.min(until, clock.now() + shownMs))
+      await takeTurn(async () => {
+        if (clock.now() >= until) return
         await stopAndRelease(one, Math.min(stopMs, until - clock.now()))
         leaving.delete(one)
-      }
+      })
     })
-    const handover = Promise.all(workers).then(() => {})
+    const handover = Promise.all(all).then(() => {})
     handovers.add(handover)
     await handover.finally(() => handovers.delete(handover))
+  }
+
+  /** Resolves when the chats of a shard lack little of what they are to show, or when it stops, at the latest at `until`. */
+  async function whenShown(one: Owned, until: number): Promise<void> {
+    const began = clock.now()
+    while (!one.isStopping && clock.now() < until && one.shard.unshownForMs() > mostUnshownMs(clock.now() - began))
+      await pause(clock, lookMs)
   }
 
   /** Stops a shard and undoes its tries. Also undoes them if it takes too long: that is when messages are left over. */
@@ -268,5 +296,22 @@ export function createOwnedShards({
     void handOverAll(idleFirst(), clock.now() + forMs)
     await waitAtMost(Promise.all(handovers), forMs, clock)
     await stopAll(leftMs)
+  }
+}
+
+/** Returns a function that runs tasks in their order, `count` at the same time, and resolves when a task is done. */
+function createTurns(count: number): (task: () => Promise<void>) => Promise<void> {
+  const waiting: (() => void)[] = []
+  let free = count
+  return async (task) => {
+    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    else free -= 1
+    try {
+      await task()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
   }
 }

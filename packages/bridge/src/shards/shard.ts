@@ -98,6 +98,8 @@ export interface Shard {
   readonly menu: Commands['menu']
   /** How many runs it follows. */
   runs(): number
+  /** For how long one of its chats has not changed although there is more to show, in ms, see `Sink.unshownSince`. The longest time. */
+  unshownForMs(): number
   /** Removes what is too old to be chosen, and counts the failures. */
   sweep(): Promise<void>
   /**
@@ -212,6 +214,11 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     followWoken,
     showAgain: runner.showAgain,
     runs: () => runs.all().length,
+    unshownForMs: () => {
+      const now = clock.now()
+      const since = runs.all().flatMap(({ sinks }) => sinks.map(({ sink }) => sink.unshownSince() ?? now))
+      return now - Math.min(now, ...since)
+    },
     sweep: async () => void (await Promise.all([failed.emitCounts(), backlog.removeExpired()])),
     stop,
     whenPosted: async () =>

@@ -68,6 +68,8 @@ export interface Deliverer extends AskFinder {
   show(reply: Reply): void
   /** Resolves when the reply has settled and is shown as far as possible. An amendment makes a new promise. */
   readonly settled: Promise<Delivery>
+  /** As in `Sink`. */
+  unshownSince(): number | undefined
   /** Stops after the current call, which is aborted if it takes more than `stopGraceMs`. */
   stop(): Promise<void>
 }
@@ -128,6 +130,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Resolves when the last call to the port has ended. */
   let lastCall = Promise.resolve()
   let isClosedReported = false
+  /** When the last call succeeded, in ms since the epoch. */
+  let calledAt: number | undefined
+  let unshownSince: number | undefined
   let stopReports: (() => void) | undefined
   return {
     show,
@@ -136,6 +141,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     get settled() {
       return result.promise
     },
+    unshownSince: () => unshownSince,
     stop,
   }
 
@@ -151,6 +157,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     key ||= options.keyOf(next)
     if (!reply) loaded = loadLedger().catch(stopIfTakenOver)
     if (!reply) setReaction('seen')
+    if (!reply) unshownSince = clock.now()
     if (isResolved) result = withResolvers<Delivery>()
     isResolved = false
     // Only until the reply ends, because a port keeps its listeners.
@@ -247,6 +254,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       })
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
       if (isClosed && all.length > 0) return waitForChat(reply)
+      const isMore = operations.some(({ priority }) => priority !== 'status')
+      unshownSince = isMore ? (unshownSince ?? calledAt ?? now) : undefined
       isClosedReported = false
       order.setUrgent(operations, schedule.isHeldBack())
       schedule.setWaitingText(operations)
@@ -304,6 +313,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    */
   function waitForChat(shownReply: Reply): void {
     waitingReply = shownReply
+    unshownSince = undefined
     files.release()
     order.setUrgent([], true)
     schedule.setWaitingText([])
@@ -341,6 +351,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    */
   function giveUp(): void {
     isResolved = true
+    unshownSince = undefined
     stopListeningToReports()
     files.release()
     order.release()
@@ -399,6 +410,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         stream: native.streaming,
         files: attachments,
       })
+      calledAt = clock.now()
+      unshownSince = undefined
       schedule.recordSuccess(operation)
       native.record(operation)
       await reportIfTakenOver(operation, storeLedger(withSuccess(ledger, operation, done, { at: clock.now(), port })))
@@ -460,6 +473,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Starts no more calls, and removes all timers and listeners. The current call continues. */
   function stopWorking(): void {
     isStopped = true
+    unshownSince = undefined
     stopListeningToReports()
     lateEdits.stopListening()
     wake.stop()

@@ -3,7 +3,7 @@ import { callTool, holdAnswer, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = [801, 802, 803, 804]
+const chats = [801, 802, 803, 804, 805, 806]
 
 let stage: BridgeStage
 /** The program at the desk. */
@@ -18,13 +18,23 @@ beforeAll(async () => {
     scripts: {
       hello: { steps: [[sayText('Hello to you.')]] },
       mine: { steps: [[sayText('This is mine.')]] },
-      slow: { steps: [[sayText('One moment'), holdAnswer('slow'), sayText(', done.')]] },
-      both: {
-        steps: [
-          [holdAnswer('both'), callTool('bash', { command: 'echo it', description: 'Say it' })],
-          [sayText('Both are answered.')],
-        ],
-      },
+      ...Object.fromEntries(
+        chats.map((chat) => [
+          `slow${chat}`,
+          { steps: [[sayText('One moment'), holdAnswer(`slow${chat}`), sayText(', done.')]] },
+        ]),
+      ),
+      ...Object.fromEntries(
+        chats.map((chat) => [
+          `both${chat}`,
+          {
+            steps: [
+              [holdAnswer(`both${chat}`), callTool('bash', { command: 'echo it', description: 'Say it' })],
+              [sayText('Both are answered.')],
+            ],
+          },
+        ]),
+      ),
       theirs: { steps: [[sayText('This is theirs.')]] },
       asking: {
         steps: [[callTool('bash', { command: 'touch it', description: 'Touch' })], [sayText('The desk is done.')]],
@@ -45,9 +55,8 @@ afterAll(async () => {
   await stage.close()
 })
 
-/** Starts the bridge, and lets the chat begin a session. Its next prompts wait for `beforePost`. */
-async function openSession(chat: number, router = {}): Promise<string> {
-  beforePost = async () => undefined
+/** Starts the bridge. Its prompts wait for `beforePost`. */
+async function startBridge(router = {}): Promise<void> {
   const connectTo = (given: Client): Client => {
     void given.close()
     own = connect({
@@ -62,6 +71,12 @@ async function openSession(chat: number, router = {}): Promise<string> {
     return own
   }
   await stage.start({ connectTo, router })
+}
+
+/** Starts the bridge, and lets the chat begin a session. */
+async function openSession(chat: number, router = {}): Promise<string> {
+  beforePost = async () => undefined
+  await startBridge(router)
   stage.telegram.say(chat, 'Hi [scenario:hello]')
   await stage.answered(chat, 'Hello to you.')
   await stage.statusIs(chat, '✅')
@@ -124,23 +139,53 @@ test('a chat that follows all shows the run of the desk that came before its pro
   expect(all.filter((text) => text.includes('This is mine.'))).toHaveLength(1)
 })
 
-test('a prompt that steers and joins a run of the desk, because its own run has just ended, is answered in the chat', async () => {
-  const [, , , chat = 0] = chats
+/** Steers a run of the chat that ends before the prompt is posted, so that the prompt joins a run of the desk, which is held. */
+async function steerTheDesk(chat: number): Promise<ReplyStream> {
   const sessionID = await openSession(chat, { busy: 'steer' })
-  stage.telegram.say(chat, 'Slowly [scenario:slow]')
-  await stage.model.held('slow')
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`slow${chat}`)
   let theirs: ReplyStream | undefined
   beforePost = async () => {
-    stage.model.release('slow')
+    stage.model.release(`slow${chat}`)
     await stage.answered(chat, 'One moment, done.')
-    theirs = desk.prompt({ sessionID, text: 'Theirs [scenario:both]' })
-    await stage.model.held('both')
+    theirs = desk.prompt({ sessionID, text: `Theirs [scenario:both${chat}]` })
+    await stage.model.held(`both${chat}`)
   }
-  stage.telegram.say(chat, 'And this')
-  await stage.stored('And this')
-  stage.model.release('both')
+  stage.telegram.say(chat, `And this in ${chat}`)
+  await stage.stored(`And this in ${chat}`)
+  if (!theirs) throw new Error('The desk began no run.')
+  return theirs
+}
+
+test('a prompt that steers and joins a run of the desk, because its own run has just ended, is answered in the chat', async () => {
+  const [, , , chat = 0] = chats
+  const theirs = await steerTheDesk(chat)
+  stage.model.release(`both${chat}`)
   await stage.answered(chat, 'Both are answered.')
-  expect((await theirs?.result)?.outcome).toBe('completed')
+  expect((await theirs.result).outcome).toBe('completed')
   expect(stage.said(chat).filter((text) => text.includes('Both are answered.'))).toHaveLength(1)
   expect(stage.said(chat).filter((text) => text.includes('One moment, done.'))).toHaveLength(1)
 })
+
+test.each(['goes on', 'is over'])(
+  'so is one after a restart of the bridge, when the run of the desk %s by then',
+  async (then) => {
+    const chat = chats[then === 'goes on' ? 4 : 5] ?? 0
+    const theirs = await steerTheDesk(chat)
+    // The chat shows the run before the bridge stops.
+    await stage.answered(chat, 'Working')
+    await stage.stop()
+    await own?.close()
+    if (then === 'is over') {
+      stage.model.release(`both${chat}`)
+      await theirs.result
+    }
+    await startBridge({ busy: 'steer' })
+    stage.model.release(`both${chat}`)
+    await stage.answered(chat, 'Both are answered.')
+    expect((await theirs.result).outcome).toBe('completed')
+    await stage.statusIs(chat, '✅')
+    expect(stage.said(chat).filter((text) => text.includes('Both are answered.'))).toHaveLength(1)
+    expect(stage.said(chat).filter((text) => text.includes('One moment, done.'))).toHaveLength(1)
+  },
+)

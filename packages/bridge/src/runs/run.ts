@@ -1,5 +1,6 @@
 import {
   type Client,
+  observerOf,
   type PostedPrompt,
   type PromptFile,
   type PromptInput,
@@ -77,6 +78,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   let { execution, route } = planned
   let stream: ReplyStream | undefined
   let isCanceled = execution.isCanceled === true
+  /** Whether it steers a run that another run of the chat may show. Stays true if this run shows its reply. */
+  const isSteer = execution.isSteer === true
   /** The session was deleted, so a new one runs the prompt. */
   let isRenewed = false
   /** Of the last try to post the prompt: aborts when its calls may no longer be made. */
@@ -246,7 +249,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       queueMicrotask(host.onReply)
       accepted.resolve()
       show.decide(reply)
-      return show.isElsewhere() ? [] : host.runObservers.wrap(show.whileShown(shown, [watch, notify, events.observer]))
+      if (show.isElsewhere()) return []
+      const whileShown = show.whileShown(shown, [watch, notify, events.observer])
+      return host.runObservers.wrap([...whileShown, observerOf(storeWhoShows)])
     }
     return {
       timeoutMs: router.timeoutMs,
@@ -262,12 +267,22 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   function isShownByOther(reply: Reply): boolean {
     if (!isJoined(reply)) return false
     if (host.isShown(reply)) return true
-    if (execution.isSteer !== true) return false
+    if (!isSteer) return false
     // The run that it steered in an earlier process may be over.
     const isOfEarlierProcess = planned.execution.posted !== undefined
     return (
       isOfEarlierProcess || services.runs.showing(execution, reply) !== undefined || services.runs.isOfEndedRun(reply)
     )
+  }
+
+  /**
+   * Stores whether a prompt that steers shows its reply itself, once it is known which reply that is. Of a reply that has ended, the
+   * next process can't tell which run showed it.
+   */
+  function storeWhoShows(): void {
+    if (!isSteer || stream?.joined === undefined || isStopping()) return
+    const stored = show.isElsewhere() ? true : undefined
+    if (execution.isSteer !== stored) void updateExecution({ isSteer: stored }).catch(onError)
   }
 
   /**

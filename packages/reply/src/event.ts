@@ -28,7 +28,10 @@ export interface MessageHead extends Omit<Message, 'parts'> {
   readonly role: 'user' | 'assistant'
   /** Whether it is the summary of a compaction, which is not part of the answer. */
   readonly summary: boolean
-  /** Set if the run ends with this step although it calls tools: a person rejected a call. */
+  /**
+   * Set if the run ends with this step although it calls tools, for example because a person rejected a call. Unneeded if
+   * the error of that call says so.
+   */
   readonly endsRun?: true | undefined
   /** The agent that the message was sent to or written by. Absent if the server doesn't say. */
   readonly agent?: string | undefined

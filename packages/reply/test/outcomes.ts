@@ -53,6 +53,7 @@ const outcomes: Readonly<Record<string, string>> = {
   plain: 'completed',
   'plan-agent': 'completed',
   question: 'completed',
+  'rejected-then-prompt': 'stopped completed',
   'question-rejected': 'stopped',
   'questions-multi': 'completed',
   'read-picture': 'completed',

@@ -199,6 +199,12 @@ export const clues: Readonly<Record<string, readonly Clue[]>> = {
   'abort-permission': [busy, idle, event('permission.asked'), noEvent('permission.replied')],
   'abort-question': [busy, idle, event('question.asked'), noEvent('question.replied')],
   'abort-then-prompt': [...aborted, streamed('its end, because'), kept('This one will.')],
+  'rejected-then-prompt': [
+    ...whole,
+    tool('bash', 'error'),
+    kept('I will run it.', 'Something else, then.'),
+    events(2, 'session.idle'),
+  ],
   'abort-child': [busy, idle, streamed('on and on and'), sessions(2), event('session.error', 'MessageAbortedError')],
   'abort-child-permission': [busy, idle, sessions(2), event('permission.asked')],
   'second-prompt': [...whole, events(1, 'session.idle'), kept('is complete.', 'The second answer is complete, too.')],

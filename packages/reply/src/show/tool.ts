@@ -112,6 +112,11 @@ function toolEndOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEnd | und
   return stoppedError.test(error.trim()) ? { type: 'interrupted' } : { type: 'failed', reason: reasonIn(error) }
 }
 
+/** Whether the error of a call says that a person rejected it, without a reason that the agent could go on with. */
+export function isRejectedForGood({ state: { status, error = '' } }: ToolPart): boolean {
+  return status === 'error' && rejectedError.test(error) && !rejectionFeedback.test(error)
+}
+
 /** Whether the ask is a permission for this call that was rejected. */
 function isRejectionOf(ask: Ask, { callID }: ToolPart): boolean {
   if (ask.type !== 'permission' || ask.callID !== callID) return false

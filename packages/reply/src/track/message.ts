@@ -142,7 +142,10 @@ function endPreviousRunIfOver(draft: Draft, rootID: string, { sessionID, message
     // A prompt that was queued before the step began is older, so it joins the run.
     const isLater = (message.createdAt ?? 0) >= (last?.completedAt ?? Number.POSITIVE_INFINITY)
     const isEndMissed =
-      streamEpoch !== draft.state.epoch && last !== undefined && isLater && isAskedAfter(last, message)
+      streamEpoch !== draft.state.epoch &&
+      last !== undefined &&
+      isLater &&
+      isAskedAfter({ head: last, parts: last.parts }, message)
     if (idle || isEndMissed) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
   } else if (epoch !== draft.state.epoch) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }

@@ -1,6 +1,7 @@
 import type { MessageHead, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import { hasMessageEnded } from '../reduce/message.ts'
+import { isRejectedForGood } from '../show/tool.ts'
 
 /** A message as returned by REST. */
 export type ReadMessage = SnapshotEvent['messages'][number]
@@ -34,21 +35,27 @@ export interface RunEnd {
 /**
  * Where the run that began at `startIndex` ends and the next begins: at a prompt after its end (`rest`), or at one that
  * the server went on with although the step before never ended (`lost`). `isKnown` identifies the messages that the
- * stream assigned to this run, which never begin another one. Undefined if no other run follows.
+ * stream assigned to this run. Such a prompt only begins another one if it came after the end of the last step that is
+ * known of this run, and the server goes on: the idle in between was missed. Undefined if no other run follows.
  */
 export function runEnd(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
   startIndex: number,
   isKnown: (id: string) => boolean,
 ): RunEnd | undefined {
+  const lastKnownStep = messages.findLastIndex(({ head }) => head.role === 'assistant' && isKnown(head.id))
   for (let nextIndex = startIndex + 1; nextIndex < messages.length; nextIndex++) {
     const message = messages[nextIndex]
-    if (message?.head.role !== 'user' || isKnown(message.head.id)) continue
+    if (message?.head.role !== 'user') continue
+    const isAnswered = messages.some(({ head }, index) => index > nextIndex && head.role === 'assistant')
+    if (isKnown(message.head.id)) {
+      const isEndMissed = nextIndex > lastKnownStep && (isAnswered || status !== 'idle')
+      if (isEndMissed && isRunStart(messages, nextIndex)) return { nextIndex, by: 'rest' }
+      continue
+    }
     if (isRunStart(messages, nextIndex)) return { nextIndex, by: 'rest' }
     const before = messages.slice(startIndex, nextIndex).findLast(({ head }) => head.role === 'assistant')
-    const isContinued =
-      status === 'idle' || messages.some(({ head }, index) => index > nextIndex && head.role === 'assistant')
-    if (before && !hasMessageEnded(before.head) && isContinued && !isInserted(message.parts))
+    if (before && !hasMessageEnded(before.head) && (isAnswered || status === 'idle') && !isInserted(message.parts))
       return { nextIndex, by: 'lost' }
   }
   return undefined
@@ -64,7 +71,7 @@ export function isRunStart(messages: readonly ReadMessage[], index: number): boo
   const before = messages[index - 1]
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false
   if (isAutoCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
-  return isAskedAfter(before.head, asked.head)
+  return isAskedAfter(before, asked.head)
 }
 
 /**
@@ -72,16 +79,27 @@ export function isRunStart(messages: readonly ReadMessage[], index: number): boo
  * prompt is from the time of the step. Without times, an ended step counts as earlier, and so does one that began after
  * the prompt, because the server's clock was set back then.
  */
-export function isAskedAfter(
-  step: Pick<MessageHead, 'createdAt' | 'completedAt' | 'error' | 'finish' | 'endsRun'>,
-  { createdAt }: Pick<MessageHead, 'createdAt'>,
-): boolean {
-  if (!hasMessageEnded(step)) return false
-  const { createdAt: begunAt, completedAt, error, finish, endsRun = false } = step
-  if (error === undefined && finish === 'tool-calls' && !endsRun) return false
+export function isAskedAfter(step: EndedStep, { createdAt }: Pick<MessageHead, 'createdAt'>): boolean {
+  const { createdAt: begunAt, completedAt } = step.head
+  if (!hasMessageEnded(step.head) || goesOn(step)) return false
   if (completedAt === undefined || createdAt === undefined || createdAt >= completedAt) return true
   // Older than the step itself: the server's clock was set back in between.
   return begunAt !== undefined && createdAt < begunAt
+}
+
+/** What tells how a step ended. */
+interface EndedStep {
+  readonly head: Pick<MessageHead, 'createdAt' | 'completedAt' | 'error' | 'finish' | 'endsRun' | 'output'>
+  readonly parts: readonly Part[]
+}
+
+/**
+ * Whether the model is called again after this step, because it called tools. False if a call gave the value that the
+ * prompt asked for, or a person rejected a call without a reason: both end the run.
+ */
+function goesOn({ head: { error, finish, endsRun, output }, parts }: EndedStep): boolean {
+  if (error !== undefined || finish !== 'tool-calls' || endsRun || output !== undefined) return false
+  return !parts.some((part) => part.type === 'tool' && isRejectedForGood(part))
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   withNewerStreamData,
 } from './current-run.ts'
 import { requeueHeldEvents } from './held-events.ts'
-import { placeRemoval, splitLostRun } from './message.ts'
+import { movePrompt, placeRemoval, splitLostRun } from './message.ts'
 import { hasOpenRun, isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, type MessageRoles, roleIn, roleOfHead, withRole } from './roles.ts'
 import { isInserted, type ReadMessage, type RunEnd, runEnd, runStarts, withoutUndecided } from './run-boundaries.ts'
@@ -160,20 +160,25 @@ function endOfOpenRun(
 
 /**
  * Places a read in which another run follows the open one: places each like a read of its own, and settles the first in
- * between. The second opens a reply of its own.
+ * between. The second opens a reply of its own, and takes the prompts that seemed to join the first.
  */
 function placeBothRuns(
   draft: Draft,
-  { path, rootID }: SessionState,
+  { path, rootID, cell }: SessionState,
   read: SnapshotEvent,
   { nextIndex, by }: RunEnd,
 ): void {
   const { sessionID, at, messages } = read
+  const next = messages.slice(nextIndex)
+  const moved = next.map(({ head }) => head.id).filter((id) => roleIn(cell.roles, id)?.run === cell.run)
+  // Before the first run settles, so that no one takes its end for that of these prompts.
+  for (const messageID of moved) reduceReply(draft, rootID, { type: 'message-removed', sessionID, messageID, at })
   placeRead(draft, path, { ...read, messages: messages.slice(0, nextIndex), status: 'idle', asks: [], children: [] })
   reduceReply(draft, rootID, { type: 'settle', sessionID, at, by })
   // The next run gets its own reply even if it has ended by now.
   if (!isOpenIn(draft, rootID, sessionID)) openRun(draft, path, at)
-  placeRead(draft, path, { ...read, messages: messages.slice(nextIndex) })
+  for (const messageID of moved) movePrompt(draft, rootID, messageID, at)
+  placeRead(draft, path, { ...read, messages: next })
 }
 
 interface PlacedRead {

@@ -47,8 +47,11 @@ test.each([58, 114, 166, 170, 180, 201, 2278, 3127])(
   },
 )
 
-// Each of these showed an answer of the desk, nothing at all, or observers saw no end.
+// Each of these showed an answer of the desk, nothing at all, or observers saw no end. In 20007 and 20034, a prompt came between
+// the last step of a run and an idle that got lost.
 test.each([
+  [20007, false],
+  [20034, false],
   [20001, false],
   [20005, false],
   [20009, false],

@@ -40,6 +40,7 @@ export const outcomes: Readonly<Record<string, string>> = {
   'permission-twice': 'completed',
   'plan-agent': 'completed',
   'prompt-repeated': 'completed',
+  'rejected-then-prompt': 'stopped completed',
   'question-rejected': 'stopped',
   'question-unanswered': 'completed',
   'questions-multi': 'completed',

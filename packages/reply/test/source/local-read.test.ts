@@ -61,6 +61,19 @@ function answered(history: LocalHistory): void {
   second.end({ type: 'completed' })
 }
 
+test('a run that the agent stopped although the model would go on is not continued by the next prompt', async () => {
+  const { client } = await stage((history) => {
+    const first = history.run({ parts: user('First.') })
+    first.write({ type: 'text', delta: 'One.' })
+    first.end({ type: 'completed', finish: 'tool-calls' })
+    const second = history.run({ parts: user('Second.') })
+    second.write({ type: 'text', delta: 'Two.' })
+    second.end({ type: 'completed' })
+  })
+  const reply = await client.reply(place.sessionID)
+  expect([reply && textOf(reply), reply?.prompt?.text]).toEqual(['Two.', 'Second.'])
+})
+
 test('the newest prompt of a killed process is found by its text, with its answer', async () => {
   const { client, posted } = await stage(answered)
   const resumed = await client.resume(posted('Second.'))

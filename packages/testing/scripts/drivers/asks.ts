@@ -19,6 +19,11 @@ export const askDrivers: Drivers = {
     await asked(kit, 'permission', 1)
     await permit(kit, 'reject')
   }),
+  'rejected-then-prompt': async (kit) => {
+    await during((each) => permit(each, 'reject'))(kit)
+    await kit.settled()
+    await kit.turn(await kit.idle(), { script: 'rejected-then-prompt/second' })
+  },
   'permission-twice': during(async (kit) => {
     await permit(kit, 'once')
     await permit(kit, 'once', 1)

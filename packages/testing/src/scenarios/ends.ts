@@ -55,6 +55,11 @@ export const ends = [
     ],
     more: { second: [[sayText('This one will.')]] },
   }),
+  scenario('rejected-then-prompt', 'A person rejects a permission, which ends the turn, and sends another prompt.', {
+    config: asking,
+    steps: [[sayText('I will run it.'), callTool('bash', { command: 'echo forbidden', description: 'Run' })]],
+    more: { second: [[sayText('Something else, then.')]] },
+  }),
   scenario('second-prompt', 'A second prompt arrives while the first is being answered.', {
     steps: [[sayText('The first answer'), holdAnswer('middle'), sayText(' is complete.')]],
     more: { second: [[sayText('The second answer is complete, too.')]] },

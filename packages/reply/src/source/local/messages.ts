@@ -51,6 +51,8 @@ export interface LocalMessages {
 interface MessageEnd {
   readonly finish?: string | undefined
   readonly error?: ReplyFailure | undefined
+  /** As in `MessageHead`. */
+  readonly endsRun?: true | undefined
 }
 
 /** The session, prompt, ids and times that a run puts on its events and messages. */
@@ -285,7 +287,7 @@ function toFile(id: string, { mime, url, filename, size = dataSize(url), caption
 export function endOfLastMessage(ending: LocalEnding, redact: (text: string) => string): MessageEnd {
   switch (ending.type) {
     case 'completed':
-      return { finish: ending.finish ?? 'stop' }
+      return { finish: ending.finish ?? 'stop', ...(ending.finish === 'tool-calls' && { endsRun: true }) }
     case 'aborted':
       return { error: { name: 'MessageAbortedError', message: 'The run was aborted.', raw: undefined } }
     case 'failed':

@@ -68,15 +68,16 @@ describe('with a server that asks', () => {
   })
 })
 
+// They try for seconds, so they wait side by side.
 describe('without one', () => {
-  test.each([
+  test.concurrent.for([
     ['README.md', 0],
     ['packages/reply/README.md', 0],
     ['packages/reply/README.md', 2],
     ['docs/thoughts.md', 0],
     ['docs/thoughts.md', 1],
     ['packages/tools/README.md', 0],
-  ])('the program of %s (%i) says that no server answers', async (page, at) => {
+  ] as const)('the program of %s (%i) says that no server answers', async ([page, at], { expect }) => {
     const { said } = await play(page, at, { OPENCODE_URL: 'http://127.0.0.1:9', HOME: '/tmp' })
     expect(said).toMatch(/No (OpenCode )?server/)
   })

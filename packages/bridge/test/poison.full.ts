@@ -2,38 +2,33 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@reply/core'
-import { type FakeNtfy, startNtfy } from '@reply/testing/ntfy'
-import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { startNtfy } from '@reply/testing/ntfy'
+import { startTelegram } from '@reply/testing/telegram'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { forgetRow, listFailed } from '../src/failed/list-failed.ts'
 import { texts } from '../src/texts.ts'
 import { bundleFixture, type Running, run } from './process.ts'
 
-// A busy machine takes 15 s to start a process, and each test starts seven, one after the other.
+// A busy machine takes 15 s to start a process, and each test starts seven, one after the other. Each waits for the lease of the one
+// before, so the tests wait side by side.
 vi.setConfig({ testTimeout: 300_000 })
 const root = mkdtempSync(join(tmpdir(), 'reply-poison-'))
 let script = ''
-let path = ''
-let telegram: FakeTelegram
-let ntfy: FakeNtfy
 
 beforeAll(async () => {
   script = await bundleFixture('poison', root)
 })
 afterAll(() => rmSync(root, { recursive: true }))
-beforeEach(async () => {
-  ntfy = await startNtfy()
-  await startChats()
-})
 
-/** Starts Telegram, whose clock may be another one than the bridge's, and writes a config for it. */
-async function startChats(aheadMs = 0, router: object = {}): Promise<void> {
-  telegram = await startTelegram({
+/** Starts the platforms of a test, and writes a config for them. Telegram's clock is this far behind the bridge's. */
+async function startStage({ behindMs = 0, router = {} } = {}) {
+  const ntfy = await startNtfy()
+  const telegram = await startTelegram({
     token: '42:secret',
     chats: [1, 2].map((id) => ({ id, type: 'private', title: 'x' })),
-    clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+    clock: { ...systemClock, now: () => systemClock.now() - behindMs },
   })
-  path = join(mkdtempSync(join(root, 'bridge-')), 'reply.json')
+  const path = join(mkdtempSync(join(root, 'bridge-')), 'reply.json')
   writeFileSync(
     path,
     JSON.stringify({
@@ -49,40 +44,42 @@ async function startChats(aheadMs = 0, router: object = {}): Promise<void> {
       router,
     }),
   )
-}
+  const started: Running[] = []
 
-/** The processes of a test. */
-const started: Running[] = []
-
-afterEach(async () => {
-  for (const { child, ended } of started.splice(0)) {
-    // Those that have ended ignore it.
-    child.kill('SIGKILL')
-    await ended
+  function start(...args: readonly string[]): Running {
+    const one = run(script, path, ...args)
+    started.push(one)
+    return one
   }
-  await Promise.all([telegram.close(), ntfy.close()])
-})
 
-function start(...args: readonly string[]): Running {
-  const one = run(script, path, ...args)
-  started.push(one)
-  return one
-}
+  const said = (chat: number): readonly string[] =>
+    telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
 
-const said = (chat: number): readonly string[] =>
-  telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
-const options = { path: '', env: { TOKEN: '42:secret' } }
-
-/** Resolves when the chat has a message of the bot with these words. */
-async function saying(chat: number, words: string): Promise<void> {
-  await expect.poll(() => said(chat).join('\n'), { timeout: 30_000, interval: 20 }).toContain(words)
-}
-
-/** Starts a process that kills itself. */
-async function killed(): Promise<void> {
-  const one = start()
-  await one.ended
-  expect(one.child.signalCode).toBe('SIGKILL')
+  return {
+    telegram,
+    ntfy,
+    options: { path, env: { TOKEN: '42:secret' } },
+    start,
+    said,
+    /** Resolves when the chat has a message of the bot with these words. */
+    saying: async (chat: number, words: string): Promise<void> =>
+      await vi.waitFor(() => expect(said(chat).join('\n')).toContain(words), { timeout: 60_000, interval: 20 }),
+    /** Starts a process that kills itself. */
+    killed: async (): Promise<void> => {
+      const one = start()
+      await one.ended
+      expect(one.child.signalCode).toBe('SIGKILL')
+    },
+    told: (chat: number, text: string): number => said(chat).filter((one) => one === text).length,
+    close: async (): Promise<void> => {
+      for (const { child, ended } of started) {
+        // Those that have ended ignore it.
+        child.kill('SIGKILL')
+        await ended
+      }
+      await Promise.all([telegram.close(), ntfy.close()])
+    },
+  }
 }
 
 async function stopped(one: Running): Promise<void> {
@@ -91,9 +88,12 @@ async function stopped(one: Running): Promise<void> {
   expect([one.child.exitCode, one.child.signalCode]).toEqual([0, null])
 }
 
-const told = (chat: number, text: string): number => said(chat).filter((one) => one === text).length
-
-test('a message that kills the process is put aside at the seventh start, and all others are handled', async () => {
+test.concurrent('a message that kills the process is put aside at the seventh start, and all others are handled', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const { telegram, options, start, said, saying, killed, told, close } = await startStage()
+  onTestFinished(close)
   telegram.say(1, 'poison message')
   telegram.say(1, 'after it')
   telegram.say(2, 'beside it')
@@ -111,7 +111,7 @@ test('a message that kills the process is put aside at the seventh start, and al
   expect(seventh.lines.map((line) => JSON.parse(line))).toContainEqual(
     expect.objectContaining({ type: 'failures', poison: 1, metric: 'reply_bridge_failed{kind="poison"} 1' }),
   )
-  const failed = await listFailed({ ...options, path })
+  const failed = await listFailed(options)
   expect(failed).toEqual([
     expect.objectContaining({ type: 'poison', what: expect.stringMatching(/^message inbox\/tg\/1\/, entry \d+$/) }),
   ])
@@ -122,12 +122,14 @@ test('a message that kills the process is put aside at the seventh start, and al
   telegram.say(1, 'the last')
   await saying(1, 'Done: the last')
   expect(told(1, texts.poisonMessage)).toBe(1)
-  expect(await forgetRow({ ...options, path, key: 'inbox/tg/1/' })).toBe(1)
-  expect(await listFailed({ ...options, path })).toEqual([])
+  expect(await forgetRow({ ...options, key: 'inbox/tg/1/' })).toBe(1)
+  expect(await listFailed(options)).toEqual([])
   await stopped(eighth)
 })
 
-test('what the chat is told of it is not lost if its platform fails', async () => {
+test.concurrent('what the chat is told of it is not lost if its platform fails', async ({ onTestFinished }) => {
+  const { telegram, start, saying, killed, close } = await startStage()
+  onTestFinished(close)
   telegram.say(1, 'poison message')
   for (let nth = 1; nth <= 6; nth++) await killed()
   telegram.inject({ type: 'status', code: 502, chatId: 1, method: /^send(Rich)?Message$/, times: 3 })
@@ -138,7 +140,12 @@ test('what the chat is told of it is not lost if its platform fails', async () =
   await stopped(seventh)
 })
 
-test('a run that kills the process where it is found again is put aside, and the others go on', async () => {
+test.concurrent('a run that kills the process where it is found again is put aside, and the others go on', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const { telegram, ntfy, options, start, said, saying, killed, told, close } = await startStage()
+  onTestFinished(close)
   telegram.say(2, 'wait')
   const first = start()
   await saying(2, 'Working on it.')
@@ -153,16 +160,22 @@ test('a run that kills the process where it is found again is put aside, and the
   // Its agent was a part of the process that was killed.
   await saying(2, texts.unknownRun)
   expect(said(2)).toEqual(['Working on it.', `⚠️ Failed: ${texts.lostSight}`, texts.unknownRun])
-  expect(await listFailed({ ...options, path })).toEqual([
+  expect(await listFailed(options)).toEqual([
     expect.objectContaining({ type: 'prompt' }),
     expect.objectContaining({ type: 'poison', what: expect.stringMatching(/^run execution\/tg\/1\/\/\w{6}$/) }),
   ])
   await stopped(seventh)
 })
 
-test('messages from when the bridge was down whose decision kills the process are put aside together', async () => {
-  await telegram.close()
-  await startChats(-3_600_000, { backlog: 'all' })
+test.concurrent('messages from when the bridge was down whose decision kills the process are put aside together', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const { telegram, options, start, said, saying, killed, told, close } = await startStage({
+    behindMs: 3_600_000,
+    router: { backlog: 'all' },
+  })
+  onTestFinished(close)
   telegram.say(1, 'poison backlog')
   telegram.say(1, 'with it')
   await killed()
@@ -175,7 +188,7 @@ test('messages from when the bridge was down whose decision kills the process ar
   await saying(1, 'Done: after it')
   expect(said(1).join()).not.toContain('Done: with it')
   expect(told(1, texts.poisonBacklog(2))).toBe(1)
-  expect((await listFailed({ ...options, path })).map(({ type }) => type)).toEqual(['poison', 'poison'])
-  expect(await forgetRow({ ...options, path, key: 'backlog/tg/1/' })).toBe(2)
+  expect((await listFailed(options)).map(({ type }) => type)).toEqual(['poison', 'poison'])
+  expect(await forgetRow({ ...options, key: 'backlog/tg/1/' })).toBe(2)
   await stopped(seventh)
 })

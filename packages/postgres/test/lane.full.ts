@@ -79,15 +79,14 @@ describe.skipIf(!hasPostgres())(`a server that does not respond (${needsPostgres
     expect((await store.list('')).map(({ key }) => key)).toEqual(['before', 'sent'])
   })
 
-  test('is gone for a minute, and the store is then as before', async () => {
+  test('is gone for many calls, and the store is then as before', async () => {
     const store = await open(proxy.url)
     await store.commit([put('before', '')])
     const sent: Promise<string>[] = []
     for (const network of ['refuse', 'silent'] as const) {
       await proxy.cutOff(network)
       sent.push(outcomeOf(store.commit([put(network, '')])))
-      const goneUntil = Date.now() + 30_000
-      while (Date.now() < goneUntil) {
+      for (let round = 0; round < 4; round++) {
         const lease = beatForLease(store, 'b', { name: 'a', forMs: 1 })
         const calls = [store.read('key'), store.commit([put('late', '')]), lease]
         expect(await rejections(calls)).toEqual(new Set(['busy']))

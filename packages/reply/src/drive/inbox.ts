@@ -23,6 +23,11 @@ export interface Inbox {
    */
   withdraw(place: SessionRef, messageID: string): Promise<boolean>
   /**
+   * Like `withdraw`, but resolves with whether the prompt still waits, or may, because the server did not say. It must be
+   * withdrawn again then. False once it is withdrawn, and if it runs or has run.
+   */
+  staysAfterWithdrawal(place: SessionRef, messageID: string): Promise<boolean>
+  /**
    * Withdraws all queued prompts of these sessions, and notifies the listeners. Resolves with the ids of those that
    * stay. Rejects if they can't be listed, but not for a deleted session below `place`.
    */
@@ -39,6 +44,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
   return {
     whereIs,
     withdraw,
+    staysAfterWithdrawal,
     withdrawAll,
     reportParked: (messageIDs) => {
       for (const messageID of messageIDs) notifyListeners({ messageID, how: 'parked' })
@@ -74,13 +80,29 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
    */
   async function withdraw(place: SessionRef, messageID: string): Promise<boolean> {
     try {
-      const isWithdrawn = (await source.withdraw?.(place, messageID)) ?? false
-      if (isWithdrawn) notifyListeners({ messageID, how: 'withdrawn' })
-      return isWithdrawn
+      return await withdrawOrThrow(place, messageID)
     } catch (error) {
       onError(toReplyError(error))
       return false
     }
+  }
+
+  /** Withdraws, and looks whether the prompt still waits if that does nothing. True if the server does not answer. */
+  async function staysAfterWithdrawal(place: SessionRef, messageID: string): Promise<boolean> {
+    try {
+      if ((await withdrawOrThrow(place, messageID)) || !info.current().queuesPrompts) return false
+      return (await source.waiting?.(place))?.includes(messageID) === true
+    } catch (error) {
+      onError(toReplyError(error))
+      return !(error instanceof ReplyError && error.type === 'gone')
+    }
+  }
+
+  /** Withdraws a waiting prompt and notifies the listeners. Resolves with whether it will never run. Rejects if the call fails. */
+  async function withdrawOrThrow(place: SessionRef, messageID: string): Promise<boolean> {
+    const isWithdrawn = (await source.withdraw?.(place, messageID)) ?? false
+    if (isWithdrawn) notifyListeners({ messageID, how: 'withdrawn' })
+    return isWithdrawn
   }
 
   /**

@@ -6,6 +6,10 @@ import { busy, ended, idle, text, user } from '../make.ts'
 import { createMemorySource } from '../source/memory-source.ts'
 
 const sessionID = 'ses_1'
+/** What a call does that gets no answer. */
+const unanswered = (): never => {
+  throw new ReplyError('unreachable', 'It does not answer.')
+}
 const childID = 'ses_below'
 
 /** An agent whose session is at work on a first prompt, and keeps later ones until their turn. */
@@ -22,12 +26,12 @@ async function stage({ withdraws = (): boolean => true, reads = (): boolean => t
   const gone = (): never => {
     throw new ReplyError('gone', 'It is not in the session.')
   }
-  const unreachable = (): never => {
-    throw new ReplyError('unreachable', 'It does not answer.')
-  }
+  let isDown = false
+  /** What a call resolves with, unless the server is down. */
+  const up = <Value>(value: Value): Value => (isDown ? unanswered() : value)
   const calls: Partial<Source> = {
     children: async (place) => (place.sessionID === sessionID ? [{ sessionID: childID, parentID: sessionID }] : []),
-    waiting: async (place) => [...inboxOf(place.sessionID)],
+    waiting: async (place) => up([...inboxOf(place.sessionID)]),
     withdraw: async (place, messageID) => {
       const inbox = inboxOf(place.sessionID)
       if (!withdraws() || !inbox.includes(messageID)) return false
@@ -35,7 +39,7 @@ async function stage({ withdraws = (): boolean => true, reads = (): boolean => t
       return true
     },
     working: async () => new Map(isBusy ? [[sessionID, { status: 'busy' as const }]] : []),
-    message: async (_, messageID) => (stored.has(messageID) ? undefined : gone()),
+    message: async (_, messageID) => (up(stored).has(messageID) ? undefined : gone()),
     session: async (place) => place,
     prompt: async (_, { messageID = '' }) => {
       if (count > 1) waiting.push(messageID)
@@ -46,7 +50,7 @@ async function stage({ withdraws = (): boolean => true, reads = (): boolean => t
     }),
   }
   const reading = async (): Promise<SessionRead> => ({
-    info: reads() ? { sessionID } : unreachable(),
+    info: up(reads()) ? { sessionID } : unanswered(),
     messages: [],
     isWhole: true,
     isSound: true,
@@ -60,7 +64,13 @@ async function stage({ withdraws = (): boolean => true, reads = (): boolean => t
     calls,
   )
   const clock = createHandClock()
-  const opencode = connectSource(memory.source, { clock, random: () => 0 })
+  const source: Source = {
+    ...memory.source,
+    async *connect(options) {
+      yield* up(memory.source).connect(options)
+    },
+  }
+  const opencode = connectSource(source, { clock, random: () => 0 })
   await opencode.ready
   const rest = async (): Promise<void> => {
     for (let turn = 0; turn < 30; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
@@ -82,6 +92,9 @@ async function stage({ withdraws = (): boolean => true, reads = (): boolean => t
     advance: (ms: number) => clock.advance(ms, rest),
     stop: () => {
       isBusy = false
+    },
+    outage: (isOut: boolean) => {
+      isDown = isOut
     },
     /** The first prompt is answered, and another client's prompt begins a run before a second one, which waits behind it. */
     overtake: async () => {
@@ -234,6 +247,82 @@ test('a queued prompt of an earlier process can be taken back', async () => {
   if (resumed.type !== 'found') throw new Error(resumed.type)
   expect((await resumed.stream.abort()).outcome).toBe('aborted')
   expect([withdrawn, first.reply?.phase]).toEqual([['msg_9'], 'working'])
+  await opencode.close()
+})
+
+/** A withdrawal that the server does not answer the first time, and one that it refuses then. */
+const failing = [
+  ['is not answered', unanswered],
+  ['is refused', () => false],
+] as const
+
+test.each(failing)(
+  'an earlier process’s queued prompt whose withdrawal %s at first is withdrawn, and the run before it goes on',
+  async (_, fail) => {
+    let failures = 1
+    const withdraws = (): boolean => (failures-- > 0 ? fail() : true)
+    const { opencode, memory, rest, waiting, withdrawn, first, advance } = await stage({ withdraws })
+    waiting.push('msg_9')
+    const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
+    await rest()
+    const resumed = await found
+    if (resumed.type !== 'found') throw new Error(resumed.type)
+    const stopped = resumed.stream.abort()
+    await advance(10_000)
+    expect((await stopped).outcome).toBe('aborted')
+    expect([withdrawn, first.reply?.phase, memory.aborted]).toEqual([['msg_9'], 'working', []])
+    await opencode.close()
+  },
+)
+
+test.each(failing)(
+  'a queued prompt whose withdrawal %s at first is withdrawn, and the run before it goes on',
+  async (_, fail) => {
+    let failures = 1
+    const withdraws = (): boolean => (failures-- > 0 ? fail() : true)
+    const { opencode, memory, rest, withdrawn, first, advance } = await stage({ withdraws })
+    const queued = opencode.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+    await rest()
+    const stopped = queued.abort()
+    await advance(10_000)
+    expect((await stopped).outcome).toBe('aborted')
+    expect([withdrawn, first.reply?.phase, memory.aborted]).toEqual([['msg_2'], 'working', []])
+    await opencode.close()
+  },
+)
+
+test('a queued prompt that can’t be withdrawn is not stopped, and the run before it goes on', async () => {
+  const { opencode, memory, rest, waiting, first, advance } = await stage({ withdraws: unanswered })
+  waiting.push('msg_9')
+  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
+  await rest()
+  const resumed = await found
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  const stopped = resumed.stream.abort()
+  await advance(31_000)
+  expect((await stopped).lostReason).toBe('not-stopped')
+  expect([waiting, first.reply?.phase, memory.aborted]).toEqual([['msg_9'], 'working', []])
+  await opencode.close()
+})
+
+test('a prompt that is looked for is found after an outage of half an hour', async () => {
+  const { opencode, memory, rest, advance, waiting, stored, outage } = await stage()
+  waiting.push('msg_9')
+  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
+  await rest()
+  const resumed = await found
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  outage(true)
+  // It has its turn meanwhile.
+  waiting.length = 0
+  stored.add('msg_9')
+  memory.cut()
+  await advance(1_800_000)
+  outage(false)
+  await advance(60_000)
+  memory.send(user('msg_9', { sessionID }), ...answer('m2', 'Both.'), idle(sessionID))
+  await rest()
+  expect(textOf(await resumed.stream.result)).toBe('Both.')
   await opencode.close()
 })
 

@@ -43,11 +43,11 @@ export interface PromptToJoin {
  */
 const lookMs = 1000
 const maxLooks = 5
-/** How many checks in a row may fail. Four and a half minutes in all, if each fails at once. */
+/** How many checks in a row may fail while the connection is up. Four and a half minutes in all, if each fails at once. */
 const maxFailures = 20
 
 /** How long a prompt that must end is looked for, in ms. */
-const stopMs = 30_000
+export const stopMs = 30_000
 
 /**
  * Posts into a busy session and calls `onFound` with the reply that includes the prompt: the running one, or the next
@@ -128,7 +128,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
       const error = hasEnded() ? undefined : await server.sessions.refresh(place, since)
       await recognizer.whenCompared()
       if (hasEnded()) return
-      failures = error ? failures + 1 : 0
+      failures = error ? countFailure(server, failures) : 0
       if (failures > maxFailures) throw error
       if (error) continue
       if (where === undefined && (await hasMissedRun())) return
@@ -197,14 +197,15 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   }
 
   /**
-   * Withdraws the prompt, because its run must end. If that fails, attaches to the reply that was running, whether it
-   * already includes the prompt or the prompt follows it, and its run is aborted. If that has settled, or is known to be
-   * another client's, goes on with the search, for `stopMs` at most.
+   * Withdraws the prompt, because its run must end. If it no longer waits, attaches to the reply that was running,
+   * whether it already includes the prompt or the prompt follows it, and its run is aborted. If that has settled, or is
+   * known to be another client's, or the prompt still waits, goes on with the search, for `stopMs` at most.
    */
   async function withdrawOrAttach(): Promise<void> {
-    await withdraw()
+    const stays = messageID !== undefined && !hasEnded() && (await inbox.staysAfterWithdrawal(place, messageID))
     const reply = current?.reply()
-    if (current && reply && reply.phase !== 'settled' && !options.others) return found(current, { reply, joined: true })
+    const isOpen = reply !== undefined && reply.phase !== 'settled'
+    if (current && isOpen && !stays && !options.others) return found(current, { reply, joined: true })
     await pause(server.clock, stopMs, done.signal)
     endSearch()
   }
@@ -233,6 +234,14 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   function hasEnded(): boolean {
     return done.signal.aborted || over.aborted
   }
+}
+
+/**
+ * Returns how many reads in a row count as failed after one more. While the connection is down, only one does: an outage may
+ * last, and the connection is tried again without end.
+ */
+export function countFailure({ readiness }: Pick<RunServer, 'readiness'>, failures: number): number {
+  return readiness.isLive() ? failures + 1 : 1
 }
 
 /** Resolves when the signal aborts, or at once if it has. */

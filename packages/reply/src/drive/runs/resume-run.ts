@@ -11,6 +11,7 @@ import type { LiveReply } from '../replies.ts'
 import { toReplyError } from '../session-reader.ts'
 import { type FoundPrompt, findPosted, readBackTo } from './find-posted.ts'
 import { checkTimeout, createFollowedRun, type FollowedRun } from './followed-run.ts'
+import { countFailure, stopMs } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
 import { postAgain } from './post-again.ts'
 import type { PostedPrompt, Resumed } from './posted-prompt.ts'
@@ -98,8 +99,8 @@ interface PromptToFollow extends Pick<ResumeRunOptions, 'again'> {
 const lookMs = 500
 const maxLookMs = 4000
 
-/** How many reads in a row may fail. */
-const maxFailures = 10
+/** How many reads in a row may fail while the connection is up. Four and a half minutes in all, if each fails at once. */
+const maxFailures = 70
 
 /**
  * Attaches the run's stream to the reply that includes the prompt, or ends it if nothing runs for the prompt. Does that
@@ -136,8 +137,8 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
 
   /**
    * Reads the session, with growing pauses, until the prompt's fate is known. Ends the stream if the prompt was
-   * withdrawn, or two checks found it parked. Fails the stream if the session is gone, or more than `maxFailures` reads
-   * in a row fail.
+   * withdrawn, or two checks found it parked. Withdraws a waiting prompt again if a stop failed to do so. Fails the
+   * stream if the session is gone, or more than `maxFailures` reads in a row fail.
    */
   async function readUntilDecided(): Promise<void> {
     let failures = 0
@@ -150,12 +151,13 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
       // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return endWithoutRun('parked')
       wasParked = where === 'parked'
+      if (where === 'waiting' && run.isStopped()) await withdraw()
       if (where !== undefined) continue
       try {
         if (decideFate(await readBackTo(server, posted, messageID))) return
         failures = 0
       } catch (error) {
-        failures += 1
+        failures = countFailure(server, failures)
         const isGone = error instanceof ReplyError && error.type === 'gone'
         if (isGone || failures > maxFailures) return run.endAsFailed(sessionID, error)
         onError(toReplyError(error))
@@ -221,14 +223,16 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   }
 
   /**
-   * Withdraws the prompt if it waits, because its run must end. Otherwise attaches to the session's open reply, whose
-   * run is then aborted. Does nothing if there is none.
+   * Withdraws the prompt, because its run must end. If it no longer waits, attaches to the session's open reply, whose run
+   * is then aborted. If there is none, or the prompt still waits, goes on with the search for `stopMs` at most.
    */
   async function withdrawOrAttach(): Promise<void> {
-    await withdraw()
+    const stays = !isOver() && (await inbox.staysAfterWithdrawal(place, messageID))
     if (isOver()) return
     const current = engine.openReply(sessionID) && engine.replies.newest(sessionID)
-    if (current) attachOnce(current, { reply: current.reply(), joined: true })
+    if (current && !stays) return attachOnce(current, { reply: current.reply(), joined: true })
+    await pause(clock, stopMs, run.over)
+    if (!isOver()) run.endWithStandIn(sessionID, { type: 'not-stopped' })
   }
 }
 

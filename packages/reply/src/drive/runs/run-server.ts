@@ -18,7 +18,7 @@ export interface RunServer extends Drive {
   readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'readWrittenText'>
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
-  readonly inbox: Pick<Inbox, 'whereIs' | 'withdraw' | 'onLeft'>
+  readonly inbox: Pick<Inbox, 'whereIs' | 'withdraw' | 'staysAfterWithdrawal' | 'onLeft'>
   readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'expectNone' | 'restartWait'>
   /** Replies that a guarded prompt of this process began. */
   readonly guardedRuns: WeakSet<LiveReply>

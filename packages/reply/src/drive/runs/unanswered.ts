@@ -9,6 +9,7 @@ import type { LiveReply } from '../replies.ts'
 import { toReplyError } from '../session-reader.ts'
 import { readBackTo } from './find-posted.ts'
 import type { FollowedRun } from './followed-run.ts'
+import { countFailure } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
 import { hasStepBehind, mayRunAgain, postAgain } from './post-again.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
@@ -30,7 +31,7 @@ const lookMs = 500
 const looks = 2
 /** The longest delay, after failed reads and while the session is busy, in ms. */
 const maxLookMs = 4000
-/** How many reads in a row may fail. Four and a half minutes in all, if each fails at once. */
+/** How many reads in a row may fail while the connection is up. Four and a half minutes in all, if each fails at once. */
 const maxFailures = 70
 
 /**
@@ -111,7 +112,7 @@ export function attachOrAnswer(
         failures = 0
       } catch (error) {
         server.onError(toReplyError(error))
-        failures += 1
+        failures = countFailure(server, failures)
         if (failures > maxFailures) return run.endAsFailed(sessionID, error)
         continue
       }

@@ -7,8 +7,9 @@ import { earliest } from '../earliest.ts'
 import { isTakenOver, SinkError } from '../error.ts'
 import type { LayoutOptions, Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
-import type { IntentEntry } from '../ledger/entry.ts'
+import type { Entry, IntentEntry } from '../ledger/entry.ts'
 import { type AnswerRestrictions, guardFrom, withExplainedFirst, withGuard } from '../ledger/guard.ts'
+import { addedSince, joinedLedgers, withoutAdded } from '../ledger/join.ts'
 import { emptyLedger, entryAt, type GrowingText, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
@@ -26,7 +27,7 @@ import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
 import { canEditIn, createPainter, modeOf, type Picture } from './picture.ts'
 import { createReactionSetter } from './reaction.ts'
-import { needsEdit, reconcile } from './reconcile.ts'
+import { isRemovedOnceReplaced, needsEdit, reconcile } from './reconcile.ts'
 import { lastReportDueAt, withReports } from './reports.ts'
 import { createSchedule, createWake } from './schedule.ts'
 import { createNativeDelivery, opensStream } from './streaming.ts'
@@ -111,6 +112,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let former: GrowingText | undefined
   let reply: Reply | undefined
   let key = ''
+  /** The ledger that was loaded under this key. */
+  let loadedLedger = emptyLedger
+  /** The key of the newest reply, and whether it names a prompt. */
+  let wanted = { key: '', hasPrompt: false }
+  /** Whether `key` names a prompt. */
+  let hasPrompt = false
   const picture = createPainter(options, secretOf, native)
   let isLoaded = false
   let isWorking = false
@@ -152,9 +159,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    */
   function show(next: Reply): void {
     if (next === reply) return
+    const hasPrompts = next.promptIDs.length > 0
     // Taking back prompts does not make it another reply.
-    if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
-    key ||= options.keyOf(next)
+    if (!reply || (hasPrompts && reply.promptIDs.length !== next.promptIDs.length))
+      wanted = { key: options.keyOf(next), hasPrompt: hasPrompts }
     if (!reply) loaded = loadLedger().catch(stopIfTakenOver)
     if (!reply) setReaction('seen')
     if (!reply) unshownSince = clock.now()
@@ -163,7 +171,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     // Only until the reply ends, because a port keeps its listeners.
     stopReports ??= port.reports?.observe(startWork)
     reply = next
-    if (waitingReply?.phase === next.phase && waitingReply.asks === next.asks) return
+    if (waitingReply?.phase === next.phase && waitingReply.asks === next.asks && key === wanted.key) return
     startWork()
   }
 
@@ -183,13 +191,46 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     startWork()
   }
 
-  /** Loads the ledger under the current key, and starts work. Rejects only if another process took over. */
+  /** Loads the ledger under the key of the reply, and starts work. Rejects only if another process took over. */
   async function loadLedger(): Promise<void> {
-    ledger = recoveredLedger(await storage.load(key), postResolution)
+    ;({ key, hasPrompt } = wanted)
+    ledger = await loadUnder(key)
     former = ledger.growing
-    if (ledger.recent) pace.addRecentCalls(ledger.recent)
     isLoaded = true
     startWork()
+  }
+
+  /** Loads a ledger. `isSameReply` as in `LedgerStorage`. Rejects only if another process took over. */
+  async function loadUnder(newKey: string, isSameReply = false): Promise<Ledger> {
+    loadedLedger = recoveredLedger(await storage.load(newKey, isSameReply), postResolution)
+    if (loadedLedger.recent) pace.addRecentCalls(loadedLedger.recent)
+    return loadedLedger
+  }
+
+  /**
+   * Goes on under the key of the newest reply, with what an earlier process posted under it. If the former key names no
+   * prompt, its ledger is this reply's, too. Otherwise it is another reply's, and keeps what was loaded. What was posted since
+   * is this reply's. Rejects only if another process took over.
+   */
+  async function followKey(): Promise<void> {
+    const { key: newKey, hasPrompt: hasNewPrompt } = wanted
+    const before = loadedLedger
+    const isSameReply = !hasPrompt
+    if (!isSameReply && ledger !== before) await storage.write(key, withoutAdded(before, ledger))
+    const earlier = await loadUnder(newKey, isSameReply)
+    // It may have changed meanwhile.
+    const own = isSameReply ? ledger : addedSince(before, ledger)
+    key = newKey
+    hasPrompt = hasNewPrompt
+    if (!isSameReply || earlier !== emptyLedger) former = earlier.growing
+    if (earlier !== emptyLedger) await storeLedger(joinedLedgers(earlier, own, isRemovedCopy))
+    else if (own.calls > 0 && !isSameReply) await storeLedger(own)
+    else ledger = own
+  }
+
+  /** Whether a message is removed from the chat when another one has its place. */
+  function isRemovedCopy(entry: Entry): boolean {
+    return isRemovedOnceReplaced(entry, { canEdit, canRemove: port.remove !== undefined })
   }
 
   /**
@@ -220,6 +261,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       isCalledAgain = false
       waitingReply = undefined
       wake.stop()
+      if (key !== wanted.key) {
+        await followKey()
+        // It may have been stopped or replaced while reading.
+        continue
+      }
       const now = clock.now()
       const asked = withGuard(withAsks(ledger, reply, now), guardFrom(options))
       const explained = withExplainedFirst(asked, options, () => pace.claimTopic('closed'))

@@ -251,6 +251,14 @@ const isRemovable: Readonly<Record<CardType, boolean>> = {
   ending: false,
 }
 
+/** Whether a message is removed, or emptied, once its key is another one's. */
+export function isRemovedOnceReplaced(
+  entry: Entry,
+  { canEdit, canRemove }: Pick<ReconcileFacts, 'canEdit' | 'canRemove'>,
+): boolean {
+  return isRemovable[entry.type] && canEdit && (canRemove || isEditable(entry))
+}
+
 /**
  * Returns messages to remove: a status that is no longer wanted, replaced messages, and pieces of a text that became
  * shorter. Other types of cards stay. Empty if messages can't be edited.
@@ -261,6 +269,7 @@ function obsoleteEntries(
   { canEdit, canRemove, keepsText }: ReconcileFacts,
 ): readonly ShownEntry[] {
   if (!canEdit) return []
+  const facts = { canEdit, canRemove }
   const wanted = new Set(slots.map(({ key }) => key))
   const lastIndex = new Map(slots.map(({ card, key }) => [card.key, messageIndex(key)]))
   const shown = ledger.entries.filter((entry) => entry.state === 'shown')
@@ -268,7 +277,7 @@ function obsoleteEntries(
     if (!isRemovable[entry.type] || (keepsText && entry.type === 'answer')) return false
     // A replaced message is obsolete, whatever its card shows now.
     const last = entry.isReplaced ? undefined : lastIndex.get(entry.card)
-    if (last === undefined) return canRemove || isEditable(entry)
+    if (last === undefined) return isRemovedOnceReplaced(entry, facts)
     // If the whole text was removed, everything that can be removed is removed.
     return !wanted.has(entry.key) && messageIndex(entry.key) > last && isEditable(entry)
   })

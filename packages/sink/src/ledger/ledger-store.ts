@@ -4,10 +4,10 @@ import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 
 export interface LedgerStorage {
   /**
-   * Reads the ledger of an earlier process. Resolves with an empty one if there is none, or if the store failed. Only rejects with
-   * `taken-over`.
+   * Reads the ledger of an earlier process. Resolves with `emptyLedger` if there is none, or if the store failed. Only rejects
+   * with `taken-over`. `isSameReply`: the key that was used before is of the same reply, so the next write replaces that ledger.
    */
-  load(key: string): Promise<Ledger>
+  load(key: string, isSameReply?: boolean): Promise<Ledger>
   /**
    * Resolves when this and all earlier writes are done, even if the store failed, because the reply is still shown. Only
    * rejects with `taken-over`, and from then on for each later write.
@@ -19,13 +19,13 @@ export interface LedgerStorage {
 export function createLedgerStorage(store: LedgerStore, onError: (error: SinkError) => void): LedgerStorage {
   let lastWrite = Promise.resolve()
   let isReported = false
-  /** The last key that was read or written. */
+  /** The last key that was read or written, until the next write: its ledger is replaced if that has another key. */
   let lastKey: string | undefined
   return { load, write }
 
   /** Reads the ledger. If it can't be read, reports that and resolves with an empty one. Rejects only with `taken-over`. */
-  async function load(key: string): Promise<Ledger> {
-    lastKey = key
+  async function load(key: string, isSameReply = false): Promise<Ledger> {
+    if (!isSameReply) lastKey = key
     try {
       const text = await store.read(key)
       return text === undefined ? emptyLedger : parseLedger(text)

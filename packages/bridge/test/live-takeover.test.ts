@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@reply/core'
@@ -28,12 +29,14 @@ let folder: string
 let screens: string[]
 let errors: Error[]
 let running: Process[]
+let closeNetwork: () => void
 
 beforeEach(async () => {
   clock = createHandClock()
   screens = []
   errors = []
   running = []
+  closeNetwork = () => {}
   folder = mkdtempSync(join(tmpdir(), 'reply-live-'))
   server = await startScriptedServer()
   telegram = await startTelegram({ token: '42:secret', clock, chats: [{ id: chat, type: 'private', title: 'Ann' }] })
@@ -48,6 +51,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const process of running) await process.stop()
+  closeNetwork()
   await telegram.close()
   await server.close()
   rmSync(folder, { recursive: true })
@@ -61,9 +65,11 @@ interface Process {
   /** It makes no more calls, and writes nothing. */
   kill(): void
   stop(): Promise<void>
+  /** Begins to stop. Returns a function that tells whether it has. */
+  beginStop(): () => boolean
 }
 
-async function startProcess(store: Store): Promise<Process> {
+async function startProcess(store: Store, { url = server.url } = {}): Promise<Process> {
   let isDead = false
   const own: Clock = {
     now: clock.now,
@@ -77,7 +83,7 @@ async function startProcess(store: Store): Promise<Process> {
   const platform = telegramOn(telegram)
   const bridge: Bridge = createBridge({
     config: parseConfig({
-      servers: { home: { url: server.url, trustPrompt: true } },
+      servers: { home: { url, trustPrompt: true } },
       channels: { telegram: platform.entry },
       people: { ann: { ids: [`telegram:${chat}`], may: ['prompt', 'approve', 'admin'] } },
     }),
@@ -97,13 +103,14 @@ async function startProcess(store: Store): Promise<Process> {
       isDead = true
       running = running.filter((one) => one !== process)
     },
-    stop: async () => {
+    stop: async () => await passes('it is stopped', process.beginStop()),
+    beginStop: () => {
       running = running.filter((one) => one !== process)
       let isStopped = false
       void bridge.stop().then(() => {
         isStopped = true
       })
-      await passes('it is stopped', () => isStopped)
+      return () => isStopped
     },
   }
   running.push(process)
@@ -117,6 +124,41 @@ async function passes(what: string, isSo: () => boolean): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5))
     await clock.advance(100)
   }
+}
+
+/** Waits until it is so, without letting time pass. */
+async function rests(what: string, isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    if (tries > 1000) throw new Error(`It never happened that ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** A network between the processes and the server, on which prompts wait until they are released. Those that are given up are lost. */
+async function slowNetwork() {
+  const prompts: (() => void)[] = []
+  const front = createServer((incoming, outgoing) => {
+    const pass = (): void => {
+      if (outgoing.destroyed) return
+      const { method, headers, url = '/' } = incoming
+      const passed = request(new URL(url, server.url), { method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(outgoing)
+      })
+      outgoing.on('close', () => passed.destroy())
+      passed.on('error', () => outgoing.destroy())
+      incoming.pipe(passed)
+    }
+    if (incoming.url?.includes('/prompt_async')) prompts.push(pass)
+    else pass()
+  })
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+  closeNetwork = () => {
+    front.closeAllConnections()
+    front.close()
+  }
+  const address = front.address()
+  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, prompts }
 }
 
 /** The numbers of the sentences on a screen, and its marks. */
@@ -170,4 +212,23 @@ test('a live answer grows on after a restart with SQLite', async () => {
   await startProcess(await open())
   await grows()
   await expectWhole()
+})
+
+test('a bridge that hands a chat over waits for a prompt that is being posted, so that the next one finds it at once', async () => {
+  const memory = createStoreMemory()
+  const network = await slowNetwork()
+  const process = await startProcess(createMemoryStore({ memory, clock }), network)
+  telegram.say(chat, messageOf({ token, kind: 'answer', ms: 0 }))
+  await passes('it is being posted', () => network.prompts.length > 0)
+  await startProcess(createMemoryStore({ memory, clock }), network)
+  const began = clock.now()
+  const isStopped = process.beginStop()
+  await passes('the others are handed over', () => clock.now() >= began + 500)
+  expect([isStopped(), server.tasks]).toEqual([false, []])
+  for (const pass of network.prompts) pass()
+  await rests('the server has it', () => server.tasks.length > 0)
+  await passes('it is stopped', isStopped)
+  await passes('the chat shows the answer', () => screens.at(-1)?.includes(endingOf(token)) === true)
+  // A prompt that is not found is looked for during 10 s, and then posted again.
+  expect([network.prompts.length, clock.now() - began < 3000]).toEqual([1, true])
 })

@@ -15,7 +15,7 @@ import type { Routes } from './routes.ts'
 export interface Channels {
   /** Returns the connection of a channel. Throws for a name that the config doesn't have. */
   connectionOf(name: string): BridgeConnection
-  /** Creates a sink in a place, like `BridgeConnection.sinkFor`, whose ledger is stored. */
+  /** Creates a sink in a place, like `BridgeConnection.sinkFor`, whose ledger is stored. A bridge that is stopping makes stopped ones. */
   sinkFor(place: ChatPlace & SinkPlace, options: BridgeSinkOptions): Sink
   /** Returns the settings of a channel's sinks in the config. */
   sinkFields(name: string): SinkFields
@@ -62,10 +62,12 @@ export function createChannels(options: {
   readonly routes: Routes
   /** Returns the store for the ledgers of a channel. */
   readonly ledgersOf: (channel: string) => LedgerStore
+  /** Aborts when the chats are handed over. */
+  readonly stopping: AbortSignal
   readonly clock: Clock
   readonly onError: (error: Error) => void
 }): Channels {
-  const { connections, sinkFields, state, whenHeld, routes, ledgersOf, clock, onError } = options
+  const { connections, sinkFields, state, whenHeld, routes, ledgersOf, stopping, clock, onError } = options
   const ownButtons = createOwnButtons(state)
   /** By chat: the last post with buttons, until its buttons are stored. */
   const posting = new Map<string, Promise<unknown>>()
@@ -73,8 +75,12 @@ export function createChannels(options: {
   const calls = new Set<Promise<unknown>>()
   return {
     connectionOf,
-    sinkFor: ({ channel, ...at }, sinkOptions) =>
-      connectionOf(channel).sinkFor(at, { ...sinkOptions, store: ledgersOf(channel) }),
+    sinkFor: ({ channel, ...at }, sinkOptions) => {
+      const sink = connectionOf(channel).sinkFor(at, { ...sinkOptions, store: ledgersOf(channel) })
+      // The sinks of then are stopped by those that use them. A run that is begun or restored meanwhile makes its own later.
+      if (stopping.aborted) void sink.stop()
+      return sink
+    },
     sinkFields,
     has: (name) => connections.has(name),
     tryPost,

@@ -247,17 +247,23 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     // If the prompt joined a run, the sink of that run shows the reply.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
-      accepted.resolve()
       show.decide(reply)
+      noteAccepted(reply)
       if (show.isElsewhere()) return []
       const whileShown = show.whileShown(shown, [watch, notify, events.observer])
-      return host.runObservers.wrap([...whileShown, observerOf(storeWhoShows)])
+      const accepting = observerOf((observation) => noteAccepted(observation.reply))
+      return host.runObservers.wrap([...whileShown, observerOf(storeWhoShows), accepting])
     }
     return {
       timeoutMs: router.timeoutMs,
       onPosting: async (posted) => await beforePosting(posted, isGuardRequired),
       observe,
     }
+  }
+
+  /** Resolves `accepted` once the server has the prompt. While that is being posted, its reply is empty. */
+  function noteAccepted({ promptIDs, messages, phase }: Reply): void {
+    if (promptIDs.length > 0 || messages.length > 0 || phase === 'settled') accepted.resolve()
   }
 
   /**
@@ -446,7 +452,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (stream === undefined && execution.posted)
       await updateExecution({ phase: 'delivering', status: 'error', reason, finishedAt: clock.now() })
     const closed = stream === undefined ? await closeShown(services, execution, sinks) : undefined
-    if (closed && isCutShort(closed.delivery)) return
+    // A sink that was stopped before it got the reply lacks nothing.
+    if (closed && (isStopping() || isCutShort(closed.delivery))) return
     if (closed)
       await storeDelivered(
         failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }]),

@@ -151,6 +151,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     whenHeld,
     routes,
     ledgersOf: ledgersOfChannel,
+    stopping: stopping.signal,
     clock,
     onError,
   })

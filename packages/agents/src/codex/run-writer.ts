@@ -14,10 +14,21 @@ export interface RunWriter {
    */
   write(run: LocalRun, event: CodexOutput, raw: unknown): void
   /**
-   * Completes the calls of a run's running commands, with a note that they go on in the background. Forgets its other
-   * running calls. Call it before you end a run whose turn was completed. Returns the ids of the completed calls.
+   * Completes the calls of a run's running commands, with a note that they go on in the background. Ends those of `noteUnseen` as
+   * failed. Forgets its other running calls. Call it before you end a run whose turn was completed. Returns the ids of the
+   * commands' calls.
    */
   leaveCommands(run: LocalRun): readonly string[]
+  /**
+   * Notes that the answer to the request of a running call was not seen. Codex's history has no calls that were rejected, and
+   * up to 0.150.0 none of commands.
+   */
+  noteUnseen(run: LocalRun, callID: string): void
+  /**
+   * Returns the events of a run's history that were not written to it, or not whole. Up to 0.150.0, Codex's history has other ids
+   * of texts. The events that this returns have those of the stream.
+   */
+  missed(run: LocalRun, events: readonly CodexEvent[]): readonly CodexEvent[]
   /** Whether a call of the run was written and has not ended. */
   isRunning(run: LocalRun, callID: string): boolean
   /** Returns the running call of an MCP server that began last. Undefined if the server has none in this run. */
@@ -33,20 +44,34 @@ interface Running {
   readonly call: CodexCall
   /** The end of its output so far. */
   readonly output: string
+  /** Whether it asked and the answer was not seen. */
+  readonly isUnseen?: boolean
 }
 
 /** What was written to a run. */
 interface Written {
   /** The running calls, by id, oldest first. */
   readonly running: Map<string, Running>
-  /** The texts that were streamed, by the id of the part. */
-  readonly texts: Map<string, string>
+  /** The texts so far, by the id of the part, oldest first. */
+  readonly texts: Map<string, WrittenText>
+  /** The ids of the calls that have ended. */
+  readonly ended: Set<string>
+}
+
+interface WrittenText {
+  readonly kind: 'text' | 'reasoning'
+  readonly text: string
+  /** Whether it was written to its end. */
+  readonly isWhole: boolean
 }
 
 /**
  * How much of a running command's output is shown, in UTF-16 units. Limited because each delta writes all of it again.
  */
 const mostOutput = 4000
+
+/** Why a call has no result whose request was answered while the connection was lost. */
+const unseenAnswer = 'The result is not known, because its request was answered while the connection was lost.'
 
 /** Returns the end of an output that is shown. Without half a character at its beginning. */
 function endOf(output: string): string {
@@ -62,6 +87,12 @@ export function createRunWriter(now: () => number): RunWriter {
   return {
     write,
     leaveCommands,
+    noteUnseen: (run, callID) => {
+      const { running } = writtenTo(run)
+      const known = running.get(callID)
+      if (known) running.set(callID, { ...known, isUnseen: true })
+    },
+    missed,
     isRunning: (run, callID) => writtenTo(run).running.has(callID),
     lastCallOf,
     callWith,
@@ -69,22 +100,23 @@ export function createRunWriter(now: () => number): RunWriter {
 
   /** Returns what was written to the run. Nothing at first. */
   function writtenTo(run: LocalRun): Written {
-    const written = runs.get(run) ?? { running: new Map(), texts: new Map() }
+    const written = runs.get(run) ?? { running: new Map(), texts: new Map(), ended: new Set() }
     runs.set(run, written)
     return written
   }
 
   function write(run: LocalRun, event: CodexOutput, raw: unknown): void {
-    const { running, texts } = writtenTo(run)
+    const { running, texts, ended } = writtenTo(run)
     switch (event.type) {
       case 'delta': {
         const { kind, partID, delta } = event
-        texts.set(partID, (texts.get(partID) ?? '') + delta)
+        texts.set(partID, { kind, text: (texts.get(partID)?.text ?? '') + delta, isWhole: false })
         return run.write({ type: kind, partID, delta, raw })
       }
       case 'message': {
         const { kind, partID, text } = event
-        const streamed = texts.get(partID)
+        const streamed = texts.get(partID)?.text
+        texts.set(partID, { kind, text, isWhole: true })
         if (streamed === undefined && text !== '') run.write({ type: kind, partID, delta: text, raw })
         // A connection that began in the middle of a text missed its beginning.
         else if (kind === 'text' && streamed !== undefined && streamed !== text)
@@ -94,7 +126,10 @@ export function createRunWriter(now: () => number): RunWriter {
       case 'call': {
         const { callID, tool, state, task } = event
         if (state.status === 'running') running.set(callID, { call: event, output: '' })
-        else running.delete(callID)
+        else {
+          running.delete(callID)
+          ended.add(callID)
+        }
         // Links a sub-agent's call to its session.
         const [sessionId] = task?.agentIDs ?? []
         const link = tool === 'task' && sessionId !== undefined && { metadata: { sessionId, background: true } }
@@ -105,7 +140,8 @@ export function createRunWriter(now: () => number): RunWriter {
         const known = running.get(event.callID)
         if (!known) return
         const output = endOf(known.output + event.delta)
-        running.set(event.callID, { ...known, output })
+        // It runs, so it was allowed.
+        running.set(event.callID, { ...known, output, isUnseen: false })
         const { callID, tool, state } = known.call
         return run.write({ type: 'tool', callID, tool, state: { ...state, metadata: { output } }, raw })
       }
@@ -126,6 +162,32 @@ export function createRunWriter(now: () => number): RunWriter {
     }
   }
 
+  function missed(run: LocalRun, events: readonly CodexEvent[]): readonly CodexEvent[] {
+    const { running, texts, ended } = writtenTo(run)
+    const known = [...texts].map(([partID, text]) => ({ partID, ...text }))
+    const seen = { text: 0, reasoning: 0 }
+    return events.flatMap((event): readonly CodexEvent[] => {
+      switch (event.type) {
+        case 'message': {
+          const nth = seen[event.kind]++
+          const partID = texts.has(event.partID)
+            ? event.partID
+            : (known.filter(({ kind }) => kind === event.kind)[nth]?.partID ?? event.partID)
+          return texts.get(partID)?.isWhole ? [] : [{ ...event, partID }]
+        }
+        case 'call':
+          return ended.has(event.callID) || (event.state.status === 'running' && running.has(event.callID))
+            ? []
+            : [event]
+        // It has no id by which it could be told from one that was shown.
+        case 'compaction':
+          return []
+        default:
+          return [event]
+      }
+    })
+  }
+
   /** Returns the running calls of an MCP server, oldest first. */
   function callsOf(run: LocalRun, server: string): readonly CodexCall[] {
     return [...writtenTo(run).running.values()].flatMap(({ call }) => (call.mcp?.server === server ? [call] : []))
@@ -144,7 +206,17 @@ export function createRunWriter(now: () => number): RunWriter {
 
   function leaveCommands(run: LocalRun): readonly string[] {
     const { running } = writtenTo(run)
-    const left = [...running.values()].filter(({ call }) => call.tool === 'bash')
+    const unseen = [...running.values()].filter(({ isUnseen }) => isUnseen)
+    for (const { call } of unseen) {
+      const { callID, tool, state } = call
+      run.write({
+        type: 'tool',
+        callID,
+        tool,
+        state: { ...state, status: 'error', error: unseenAnswer, endedAt: now() },
+      })
+    }
+    const left = [...running.values()].filter(({ call, isUnseen }) => call.tool === 'bash' && !isUnseen)
     for (const { call, output } of left) {
       const { callID, tool, state } = call
       const note = 'The command goes on in the background.'

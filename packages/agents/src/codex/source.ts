@@ -4,6 +4,7 @@ import { createSecretFilter } from '@reply/core/internal'
 import {
   createLocalAgent,
   type LocalAsk,
+  type LocalEnding,
   type LocalRun,
   type ModelInfo,
   type SessionInfo,
@@ -32,7 +33,7 @@ import {
   turnsIn,
   turnsOfResumed,
 } from './decode/thread.ts'
-import { addTurns, eventsSoFar, promptIDOf } from './history.ts'
+import { addTurns, eventsSoFar, promptIDOf, turnSoFar } from './history.ts'
 import { type PromptItem, promptItems } from './prompt.ts'
 import { type CodexOutput, createRunWriter } from './run-writer.ts'
 import { createThreadSettings } from './thread-settings.ts'
@@ -75,6 +76,9 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
 /** How many turns of an earlier session are read. The core keeps the last three runs of a session. */
 const mostRead = 4
 
+/** How many turns are looked through at most for those that a lost connection missed. */
+const mostMissed = 100
+
 /** The requests that change something. */
 const changing: ReadonlySet<string> = new Set([
   'thread/start',
@@ -109,8 +113,12 @@ export function codex(options: CodexOptions = {}): Source {
   const aborted = new WeakSet<LocalRun>()
   /** Turns that were told to stop. */
   const interrupted = new Set<string>()
-  /** Turns of other clients that are shown as they go on, although the history has them too. */
-  const shown = new Set<string>()
+  /** The turns of threads that were resumed in the middle of their first one. They are shown as they go on. */
+  const resumed = new Map<string, readonly CodexTurn[]>()
+  /** The last turn of each thread that was read or seen. Undefined if the thread had none. */
+  const newestTurns = new Map<string, string | undefined>()
+  /** Threads that were open when the connection to a listener was lost, and have not been read again. */
+  const lost = new Set<string>()
   /** Threads that are read, or whose picture is, with what came of them since then. */
   const heldMessages = new Map<string, unknown[]>()
   /** Resolves when the last prompt of a thread was taken or refused, and its model taken back. */
@@ -119,11 +127,12 @@ export function codex(options: CodexOptions = {}): Source {
   let isClosed = false
   /** Identifies the connection in the ids of asks that belong to no turn, because each process numbers its requests from 0. */
   let connectionID = ''
-  /** How many connections have shown asks, and whether this one has. */
-  let earlierConnections = 0
-  let hasAsked = false
-  /** The ids of this connection's asks, by those of Codex's requests. */
-  const askIDs = new Map<string, string>()
+  /** The asks that this connection has shown, by the ids of Codex's requests. */
+  const asked = new Map<string, ShownAsk>()
+  /** Asks of a connection that was lost, by their ids. Codex repeats their requests if it still waits for them. */
+  const unrepeated = new Map<string, ShownAsk>()
+  /** Answers that the listener has not confirmed, by the ids of Codex's requests. */
+  const unconfirmed = new Map<string, { readonly confirm: () => void; readonly fail: (error: ReplyError) => void }>()
   const beforeSend =
     beforeChange &&
     (async (method: string | undefined) => {
@@ -137,6 +146,7 @@ export function codex(options: CodexOptions = {}): Source {
     start,
     create: async ({ directory = cwd }) => {
       const opened = await ask('thread/start', { cwd: directory, ...chosen }, openedIn)
+      newestTurns.set(opened.sessionID, undefined)
       return { sessionID: opened.sessionID, directory: directory ?? opened.directory }
     },
     find: async ({ sessionID }) => {
@@ -158,11 +168,15 @@ export function codex(options: CodexOptions = {}): Source {
       await interrupt(run)
     },
     read: async ({ sessionID }, history) => {
-      const turnsOf = async (threadId: string) =>
-        (await listTurns(threadId, mostRead)).filter(({ id }) => !shown.has(id)).toReversed()
+      const turnsOf = async (threadId: string) => {
+        const known = resumed.get(threadId)
+        if (known) return known.filter(({ status }) => status !== 'inProgress')
+        const found = await listTurns(threadId, mostRead)
+        newestTurns.set(threadId, found[0]?.id)
+        return found.toReversed()
+      }
       const write = async (run: LocalRun, event: CodexOutput) => writer.write(run, await withPicture(event), undefined)
-      const open = await addTurns(sessionID, history, write, turnsOf)
-      if (open) turns.continueTurn(sessionID, open.turnID, open.run)
+      for (const open of await addTurns(sessionID, history, write, turnsOf)) turns.continueTurn(open)
     },
     sessions: listSessions,
     fork: async ({ sessionID }, messageID) => {
@@ -231,7 +245,7 @@ export function codex(options: CodexOptions = {}): Source {
 
   /**
    * Sends a prompt, for its model alone if it names one, once those before it in its thread were taken or refused. Ends the run
-   * if it was aborted before. Rejects if Codex refuses it.
+   * if it was aborted before. Rejects if Codex refuses it, or if the connection ends before it has named the turn.
    */
   async function sendPrompt(run: LocalRun, prompt: SourcePrompt, input: readonly PromptItem[]): Promise<void> {
     const { sessionID, promptID } = run
@@ -273,13 +287,18 @@ export function codex(options: CodexOptions = {}): Source {
 
   /**
    * Sends a run's prompt, and resolves with the turn that takes it. Rejects if Codex refuses it. If Codex does not answer, or in
-   * an unknown form, the turn could go on unnoticed, so this also fails the run, and ends a Codex that was started here.
+   * an unknown form, the turn could go on unnoticed, so this also fails the run, and ends a Codex that was started here. A prompt
+   * whose connection was lost is found by its id when the thread is read again.
    */
   async function startTurn(run: LocalRun, params: object): Promise<string> {
     const asked = program
     try {
       return await ask('turn/start', params, turnIDIn)
     } catch (error) {
+      // The turn told of the prompt before the response.
+      const taken = turns.turnOf(run)
+      if (taken !== undefined) return taken
+      if (url !== undefined && program !== asked) throw error
       if (error instanceof ReplyError && ['unreachable', 'malformed'].includes(error.type)) {
         run.end({ type: 'failed', error: { name: error.type, message: error.message, raw: undefined } })
         if (url === undefined) void asked?.close()
@@ -354,20 +373,19 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Starts Codex or connects to the listener, and greets it. For a listener, also follows its threads. Forgets what an
-   * earlier process had. Rejects if any of that fails, and closes what it opened then, as it does if the source was
-   * closed meanwhile.
+   * Starts Codex or connects to the listener, and greets it. For a listener, also follows its threads, and shows what the last
+   * connection missed. Forgets what an earlier process had. Rejects if any of that fails, and closes what it opened then, as it
+   * does if the source was closed meanwhile.
    */
   async function start(): Promise<void> {
     threads.clear()
-    turns.clear()
-    interrupted.clear()
-    shown.clear()
     heldMessages.clear()
-    askIDs.clear()
+    asked.clear()
     connectionID = randomUUID()
-    if (hasAsked) earlierConnections += 1
-    hasAsked = false
+    if (url === undefined) {
+      turns.clear()
+      interrupted.clear()
+    }
     const mine = await open(({ code, signal, last }) => {
       // A process that was given up may end after the next one has started.
       if (program === mine) handleEnd(code ?? signal, last)
@@ -415,29 +433,101 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Follows the root threads that are open in the listener. Their turns that go on become the current runs. Leaves out
-   * threads that Codex can't resume, because they have no turn. Rejects for other errors.
+   * Follows the root threads that are open in the listener. Their turns that go on become the current runs, or continue those of
+   * the last connection. Leaves out threads that Codex can't resume, because they have no turn. Rejects for other errors.
    */
   async function followLoaded(): Promise<void> {
-    for (const threadID of await ask('thread/loaded/list', {}, threadIDsIn)) {
-      heldMessages.set(threadID, [])
-      try {
-        const found = await readThread(threadID)
-        // The events of a sub-agent come with those of its parent.
-        if (found.parentID !== undefined) continue
-        const isWaiting = await ask('thread/resume', { threadId: threadID, excludeTurns: true }, (response) => {
-          openedIn(response)
-          return isWaitingIn(response)
-        })
-        agent.update(found)
-        await agent.source.children({ sessionID: threadID, directory: found.directory })
-        if (isWaiting) await untilRequested(threadID)
-      } catch (error) {
-        // A thread without a turn can't be resumed. It is followed once it has one.
-        if (!(error instanceof ReplyError && error.type === 'refused')) throw error
-      } finally {
-        handleHeld(threadID)
-      }
+    const loaded = new Set(await ask('thread/loaded/list', {}, threadIDsIn))
+    for (const threadID of loaded) await followThread(threadID, true)
+    // Their process was restarted, or they were closed there.
+    for (const threadID of lost) if (turns.openTurns(threadID).length > 0) await followThread(threadID, false)
+    lost.clear()
+    const read = new Set<string>()
+    const nextAgent = (): string | undefined =>
+      turns.agentThreads().find((id) => !read.has(id) && (loaded.has(id) || turns.openTurns(id).length > 0))
+    // Each may have others below it.
+    for (let threadID = nextAgent(); threadID !== undefined; threadID = nextAgent()) {
+      const agentID = threadID
+      read.add(agentID)
+      await holding(agentID, async () => await readMissed(agentID, loaded.has(agentID)))
+    }
+    closeUnrepeated(() => true)
+  }
+
+  /** Follows a root thread. `isLoaded`: Codex had it open before. Does nothing for a sub-agent's. */
+  async function followThread(threadID: string, isLoaded: boolean): Promise<void> {
+    await holding(threadID, async () => {
+      const found = await readThread(threadID)
+      // The turns of a sub-agent belong to those of its parent.
+      if (found.parentID !== undefined) return
+      await readMissed(threadID, isLoaded, found)
+    })
+  }
+
+  /** Holds the messages of a thread until `read` is done. Ignores it if Codex refuses something: then the thread has no turn. */
+  async function holding(threadID: string, read: () => Promise<void>): Promise<void> {
+    heldMessages.set(threadID, [])
+    try {
+      await read()
+    } catch (error) {
+      // A thread without a turn can't be resumed. It is followed once it has one.
+      if (!(error instanceof ReplyError && error.type === 'refused')) throw error
+    } finally {
+      handleHeld(threadID)
+    }
+  }
+
+  /**
+   * Resumes a thread, which has Codex send its events and repeat its requests, and reads it. Shows what was missed if it was read
+   * before, and closes the asks that Codex does not repeat. `session` unless it is a sub-agent's.
+   */
+  async function readMissed(threadID: string, isLoaded: boolean, session?: SessionInfo): Promise<void> {
+    const isWaiting = await ask('thread/resume', { threadId: threadID, excludeTurns: true }, (response) => {
+      if (session) openedIn(response)
+      return isWaitingIn(response)
+    })
+    if (session) agent.update(session)
+    const isUnread = session !== undefined && !newestTurns.has(threadID)
+    if (isUnread) await agent.read(threadID)
+    if (isWaiting) await untilRequested(threadID)
+    if (isUnread) return
+    // Its response comes after all requests that Codex repeats.
+    const missed = await listMissed(threadID)
+    const repeated = new Set((heldMessages.get(threadID) ?? []).flatMap(requestIDsIn))
+    // Before the ends of their runs.
+    closeUnrepeated((shown) => shown.threadID === threadID && !repeated.has(shown.requestID))
+    for (const turn of missed) {
+      const isCut =
+        turn.status === 'interrupted' && !(isLoaded && turn.completedAt) && turns.openTurns(threadID).includes(turn.id)
+      const { turnID, events, ending } = turnSoFar(threadID, turn, heldMessages.get(threadID) ?? [])
+      const whole: CodexEvent[] = []
+      for (const event of events) whole.push(await withPicture(event))
+      turns.catchUp(threadID, { turnID, events: whole, ending: isCut ? cutEnding : ending })
+      newestTurns.set(threadID, turn.id)
+    }
+    for (const turnID of turns.openTurns(threadID))
+      if (!missed.some(({ id }) => id === turnID)) turns.catchUp(threadID, { turnID, events: [], ending: cutEnding })
+  }
+
+  /** Returns the turns of a thread that were not seen to end, oldest first: those that were open, and those after the last known one. */
+  async function listMissed(threadID: string): Promise<readonly CodexTurn[]> {
+    const open = turns.openTurns(threadID)
+    const newest = newestTurns.get(threadID)
+    const isWhole = (found: readonly CodexTurn[]): boolean =>
+      found.length < mostRead ||
+      [...open, ...(newest === undefined ? [] : [newest])].every((id) => found.some((turn) => turn.id === id))
+    const last = await listTurns(threadID, mostRead)
+    const found = isWhole(last) ? last : await listTurns(threadID, mostMissed)
+    const newestAt = newest === undefined ? found.length : found.findIndex(({ id }) => id === newest)
+    return found.filter(({ id }, at) => open.includes(id) || at < newestAt).toReversed()
+  }
+
+  /** Closes the asks of a lost connection that Codex has not repeated, because they were answered or dropped meanwhile. */
+  function closeUnrepeated(isOver: (ask: ShownAsk) => boolean): void {
+    for (const [name, shown] of unrepeated) {
+      if (!isOver(shown)) continue
+      unrepeated.delete(name)
+      turns.closeUnseenAsk(shown.threadID, { requestID: name, callID: shown.callID })
     }
   }
 
@@ -452,15 +542,20 @@ export function codex(options: CodexOptions = {}): Source {
       const found = await readThread(threadID)
       if (found.parentID !== undefined) return
       const response = await resumeBegun(threadID)
-      const going = turnsOfResumed(response).filter(({ status }) => status === 'inProgress')
-      for (const { id } of going) shown.add(id)
+      const all = turnsOfResumed(response)
       openedIn(response)
       agent.update(found)
-      for (const turn of going)
+      resumed.set(threadID, all)
+      await agent.read(threadID)
+      for (const turn of all) {
+        newestTurns.set(threadID, turn.id)
+        if (turn.status !== 'inProgress') continue
         for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
+      }
     } catch (error) {
       onError(error instanceof ReplyError ? error : new ReplyError('malformed', `A thread of ${name} can't be read.`))
     } finally {
+      resumed.delete(threadID)
       handleHeld(threadID)
     }
   }
@@ -544,15 +639,19 @@ export function codex(options: CodexOptions = {}): Source {
     if (message?.type === 'notification') applyNotice(decodeNotification(message.method, message.params), value)
     if (message?.type !== 'request') return
     const { id, method, params } = message
-    const asked = decodeRequest(method, params)
-    const run = asked && turns.runOf(asked.threadID, asked.turnID)
-    if (asked && run?.isOpen()) {
-      const ask = asks.toAsk(nameAsk(id, asked), asked, run, (result) => rpc.respond(id, result))
+    const request = decodeRequest(method, params)
+    const run = request && turns.runOf(request.threadID, request.turnID)
+    if (request && run?.isOpen()) {
+      const send = url === undefined ? rpc.respond : respondAndConfirm
+      const ask = asks.toAsk(nameOf(id, request), request, run, async (result) => await send(id, result))
+      const { requestID: name, callID } = ask
+      asked.set(String(id), { requestID: String(id), threadID: request.threadID, name, callID })
+      unrepeated.delete(name)
       return run.ask(url === undefined ? ask : withoutCancel(ask))
     }
     // Another client of the listener may answer it.
     if (url !== undefined) return
-    const reason = asked ? 'belongs to no run that is open' : 'is not supported in this form'
+    const reason = request ? 'belongs to no run that is open' : 'is not supported in this form'
     onError(new ReplyError('unsupported', `${name} sent the request ${method}, which ${reason}. It was refused.`))
     rpc.refuse(id, method).catch(() => {})
   }
@@ -564,6 +663,7 @@ export function codex(options: CodexOptions = {}): Source {
         return
       case 'event': {
         const { event } = notice
+        if (event.type === 'turn' && newestTurns.has(event.threadID)) newestTurns.set(event.threadID, event.turnID)
         if (event.type === 'call' && event.picturePath !== undefined) return void writeWithPicture(event, value)
         return turns.write(event, value)
       }
@@ -582,35 +682,60 @@ export function codex(options: CodexOptions = {}): Source {
 
   /**
    * Returns the id of the ask for a request. A listener repeats a request to each client that connects, so that the id is the same
-   * for a client that was started again: that of the turn, which no other process of Codex has. This client counts
-   * its connections in it, because the ask of a run that failed with its connection is over.
+   * after a lost connection, and for a client that was started again: that of the turn, which no other process of Codex has. A
+   * request without a turn belongs to the newest one of its thread that goes on.
    */
-  function nameAsk(id: string | number, { turnID = connectionID }: CodexRequest): string {
-    const name = `${turnID}.${id}${earlierConnections > 0 ? `.${earlierConnections}` : ''}`
-    hasAsked = true
-    askIDs.set(String(id), name)
-    return name
+  function nameOf(
+    id: string | number,
+    { threadID, turnID = turns.currentTurn(threadID) ?? connectionID }: CodexRequest,
+  ): string {
+    return `${turnID}.${id}`
   }
 
   /** Closes the ask of a request that Codex no longer waits for. Does nothing if it was not shown. */
   function closeAsk({ threadID, requestID }: Extract<CodexNotice, { readonly type: 'ask-gone' }>): void {
-    const name = askIDs.get(requestID)
-    askIDs.delete(requestID)
+    unconfirmed.get(requestID)?.confirm()
+    const name = asked.get(requestID)?.name
+    asked.delete(requestID)
     if (name !== undefined) turns.closeAsk(threadID, name)
   }
 
-  /** Fails all requests and runs, because the program or connection has ended. */
+  /**
+   * Answers a request of a listener. Resolves when Codex tells that it has the answer, because the end of the connection may lose
+   * one that was sent. Rejects with `unreachable` if the connection ends first.
+   */
+  async function respondAndConfirm(id: string | number, result: object): Promise<void> {
+    const requestID = String(id)
+    let stop = (): void => {}
+    try {
+      await new Promise<void>((resolve, reject) => {
+        unconfirmed.set(requestID, { confirm: resolve, fail: reject })
+        const problem = `${name} did not confirm the answer within ${deadlineMs} ms. Look whether it goes on`
+        stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', `${problem}, then try again.`)))
+        rpc.respond(id, result).catch(reject)
+      })
+    } finally {
+      stop()
+      unconfirmed.delete(requestID)
+    }
+  }
+
+  /** Fails all requests, because the program or connection has ended. The runs of a listener stay open, all others fail. */
   function handleEnd(codeOrSignal: number | string | undefined, lastLine: string): void {
     program = undefined
     const error = new ReplyError('unreachable', endMessage(codeOrSignal, lastLine))
     rpc.failAll(error)
-    agent.fail(error)
+    if (url === undefined) return agent.fail(error)
+    for (const { fail } of [...unconfirmed.values()]) fail(error)
+    for (const threadID of threads) lost.add(threadID)
+    for (const shown of asked.values()) unrepeated.set(shown.name, shown)
+    asked.clear()
+    agent.lose(error)
   }
 
-  /** Returns why the runs fail: the exit code or signal, and the last line of stderr if there is one. */
+  /** Returns what has ended: the connection, or the program with its exit code or signal, and the last line of stderr if any. */
   function endMessage(codeOrSignal: number | string | undefined, lastLine: string): string {
-    if (url !== undefined)
-      return `The connection to ${name} has ended, so the rest of this is not shown. It goes on there if Codex still runs.`
+    if (url !== undefined) return `The connection to ${name} has ended. It is opened again.`
     const ended = `${name} ended with ${typeof codeOrSignal === 'number' ? `code ${codeOrSignal}` : codeOrSignal}`
     return lastLine === '' ? `${ended}. Run it by hand to see why.` : `${ended}: ${lastLine}`
   }
@@ -633,6 +758,32 @@ function checkListener({ url, token, command, args, env, graceMs }: CodexOptions
   const given = Object.entries({ command, args, env, graceMs }).find(([, value]) => value !== undefined)
   if (given)
     throw new ReplyError('invalid', `\`${given[0]}\` is for a program that is started. Leave it out with \`url\`.`)
+}
+
+/** An ask for a request of Codex. */
+interface ShownAsk {
+  /** The id of Codex's request. */
+  readonly requestID: string
+  /** The id of the ask. */
+  readonly name: string
+  readonly threadID: string
+  readonly callID: string | undefined
+}
+
+/** The end of a turn whose process was killed. */
+const cutEnding: LocalEnding = {
+  type: 'failed',
+  error: {
+    name: 'CodexError',
+    message: 'Codex was ended in the middle of this turn, which does not go on. Send another prompt to continue.',
+    raw: undefined,
+  },
+}
+
+/** The id of the request that a message is. Empty for other messages. */
+function requestIDsIn(value: unknown): readonly string[] {
+  const message = decodeRpc(value)
+  return message?.type === 'request' ? [String(message.id)] : []
 }
 
 /** Whether a message of Codex is a request, or tells that one was answered. */

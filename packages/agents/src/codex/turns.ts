@@ -1,4 +1,4 @@
-import type { LocalAgent, LocalEnding, LocalRun } from '@reply/core/source'
+import type { LocalAgent, LocalAsk, LocalEnding, LocalRun } from '@reply/core/source'
 import type { Task } from './decode/item.ts'
 import type { CodexEvent } from './decode/notification.ts'
 import type { RunWriter } from './run-writer.ts'
@@ -29,8 +29,19 @@ export interface Turns {
    * beyond 50.
    */
   write(event: CodexEvent, raw: unknown): void
-  /** Shows the rest of a turn in this run, which ends with it. */
-  continueTurn(threadID: string, turnID: string, run: LocalRun): void
+  /** Shows the rest of a turn in its run, which ends with it. */
+  continueTurn(turn: OpenTurn): void
+  /**
+   * Shows what a connection that was lost has missed of a turn, from the whole of it so far. A turn that began meanwhile is shown
+   * as if it was seen from its beginning. Does nothing for a turn that was seen to end.
+   */
+  catchUp(threadID: string, turn: TurnSoFar): void
+  /** Returns the turns of a thread that go on and have a run that is open, by their ids. */
+  openTurns(threadID: string): readonly string[]
+  /** Returns the threads of the known sub-agents, those above others first. */
+  agentThreads(): readonly string[]
+  /** Whether a turn was seen, and is among the last ones if it has ended. */
+  isKnown(turnID: string): boolean
   /**
    * Returns the run that shows the turn, also if it has ended. Without a turn's id, that of the thread's newest turn
    * that goes on. Undefined if there is none. A held turn is shown without a prompt first if its thread is a session or
@@ -39,6 +50,8 @@ export interface Turns {
   runOf(threadID: string, turnID: string | undefined): LocalRun | undefined
   /** Closes an ask in the runs of the thread's turns. Does nothing if there is none with this id. */
   closeAsk(threadID: string, requestID: string): void
+  /** Closes an ask whose answer was not seen, and notes that for its call. */
+  closeUnseenAsk(threadID: string, ask: Pick<LocalAsk, 'requestID' | 'callID'>): void
   /** Remembers the goal of a thread, which is then the reason of its own turns. */
   setGoal(threadID: string, objective: string): void
   /**
@@ -49,6 +62,23 @@ export interface Turns {
   currentTurn(threadID: string): string | undefined
   /** Forgets everything, without ending runs. Call it when a new process starts. */
   clear(): void
+}
+
+/** A turn that goes on, with the run that shows it. `agent` if it is a sub-agent's. */
+export interface OpenTurn {
+  readonly threadID: string
+  readonly turnID: string
+  readonly run: LocalRun
+  readonly agent?: Agent | undefined
+}
+
+/** A turn as Codex's history has it. */
+export interface TurnSoFar {
+  readonly turnID: string
+  /** Its events so far, from the first one, without its end. */
+  readonly events: readonly CodexEvent[]
+  /** Absent while it goes on. */
+  readonly ending: LocalEnding | undefined
 }
 
 /** What began a turn without a prompt of ours: the prompt of another client, or a reason of Codex's own. */
@@ -121,15 +151,26 @@ export function createTurns(
     promptTaken,
     promptRefused: (run) => showHeldTurns(run),
     write,
-    continueTurn: (threadID, turnID, run) => beginTurn(turnID, threadID, run, false),
+    continueTurn: ({ threadID, turnID, run, agent }) => {
+      if (agent) agents.set(threadID, agent)
+      beginTurn(turnID, threadID, run, false)
+    },
+    catchUp,
+    openTurns: (threadID) =>
+      [...turns].flatMap(([id, turn]) => (turn.threadID === threadID && turn.run.isOpen() ? [id] : [])),
+    agentThreads: () => [...agents.keys()],
+    isKnown: (turnID) => turns.has(turnID) || endings.has(turnID),
     runOf: (threadID, turnID) => {
       if (turnID !== undefined && held.has(turnID)) assignHeldTurn(turnID, true)
       return turnID === undefined
         ? [...turns.values()].findLast((turn) => turn.threadID === threadID)?.run
         : turns.get(turnID)?.run
     },
-    closeAsk: (threadID, requestID) => {
-      for (const turn of turns.values()) if (turn.threadID === threadID) turn.run.closeAsk(requestID)
+    closeAsk,
+    closeUnseenAsk: (threadID, { requestID, callID }) => {
+      closeAsk(threadID, requestID)
+      if (callID === undefined) return
+      for (const turn of turns.values()) if (turn.threadID === threadID) writer.noteUnseen(turn.run, callID)
     },
     setGoal: (threadID, objective) => void goals.set(threadID, objective),
     turnOf: (run) => [...turns].find(([, turn]) => turn.run === run || turn.joining.includes(run))?.[0],
@@ -138,6 +179,10 @@ export function createTurns(
       for (const map of [turns, held, agents, goals, endings]) map.clear()
       sent.clear()
     },
+  }
+
+  function closeAsk(threadID: string, requestID: string): void {
+    for (const turn of turns.values()) if (turn.threadID === threadID) turn.run.closeAsk(requestID)
   }
 
   function promptTaken(run: LocalRun, turnID: string): void {
@@ -262,6 +307,22 @@ export function createTurns(
     if (!turn.isGuest) turn.run.end({ type: 'completed', finish: 'tool-calls' })
     turn.run = next
     turn.isGuest = false
+  }
+
+  function catchUp(threadID: string, { turnID, events, ending }: TurnSoFar): void {
+    if (endings.has(turnID)) return
+    const turn = turns.get(turnID)
+    if (turn) {
+      // What came before the prompt that the run answers was shown in earlier runs.
+      const promptAt = events.findLastIndex(
+        (event) => event.type === 'prompt' && (event.clientID ?? event.messageID) === turn.run.promptID,
+      )
+      for (const event of writer.missed(turn.run, events.slice(promptAt + 1))) applyEvent(turn, event, undefined)
+    } else {
+      held.delete(turnID)
+      for (const event of events) write(event, undefined)
+    }
+    if (ending) write({ type: 'end', threadID, turnID, ending }, undefined)
   }
 
   /** Ends the turn's run, unless that belongs to another turn, and the runs of the prompts that it did not read. */

@@ -139,10 +139,10 @@ test('an approval after the end of its run is refused, and reported', async () =
   expect([reply.outcome, reply.asks]).toEqual(['completed', []])
 })
 
-test('an approval whose run ends first is rejected', async () => {
+test('an approval whose run ends first is withdrawn', async () => {
   const { client, reply } = await prompted('early-end', `${start} approve(7, turn); end(turn)`)
   await client.close()
-  expect([reply.outcome, reply.asks.map(({ status }) => status)]).toEqual(['completed', ['rejected']])
+  expect([reply.outcome, reply.asks.map(({ status }) => status)]).toEqual(['completed', ['withdrawn']])
 })
 
 test('the end of a long output begins with a whole character', async () => {

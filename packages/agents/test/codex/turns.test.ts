@@ -227,7 +227,7 @@ test('a sub-agent that writes to the threads above it leaves them where they are
       )
     }
     const begin = (threadID: string, turnID: string): void => turns.write({ threadID, turnID, type: 'turn' }, undefined)
-    turns.continueTurn(recordedSession, `${recordedSession} 1`, run)
+    turns.continueTurn({ threadID: recordedSession, turnID: `${recordedSession} 1`, run })
     tell(recordedSession, 'a')
     begin('a', 'a 1')
     tell('a', 'b')

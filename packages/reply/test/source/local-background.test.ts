@@ -270,7 +270,7 @@ test.each(['answered', 'canceled'] as const)(
     if (how === 'answered' && ask) await client.answer(ask, 'once')
     const { outcome, asks } = await stream.result
     expect([outcome, asks[0]?.status, seen]).toEqual(
-      how === 'answered' ? ['completed', 'answered', ['once']] : ['completed', 'rejected', ['canceled']],
+      how === 'answered' ? ['completed', 'answered', ['once']] : ['completed', 'withdrawn', ['canceled']],
     )
     await client.close()
   },

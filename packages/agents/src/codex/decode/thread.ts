@@ -19,6 +19,8 @@ const turn = z.object({
   error: z.object({ message: z.string() }).nullish(),
   /** In seconds since the epoch. */
   startedAt: z.number().nullish(),
+  /** Absent if it has not ended, and if its process was killed. */
+  completedAt: z.number().nullish(),
   items: z.array(z.unknown()).default([]),
 })
 

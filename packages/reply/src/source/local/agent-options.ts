@@ -18,8 +18,9 @@ export interface LocalAgentOptions {
   readonly clock?: Clock | undefined
   /**
    * Starts what all sessions share, for example a process. Called once, before the first call that needs it, and again
-   * after `fail`. Should reject with a `ReplyError` of the type `unreachable` that names the reason and the fix. Absent
-   * if there is nothing to start.
+   * after `fail` and `lose`. After `lose`, write what the open runs missed and end those that are over before it resolves.
+   * Should reject with a `ReplyError` of the type `unreachable` that names the reason and the fix. Absent if there is
+   * nothing to start.
    */
   readonly start?: (() => Promise<void>) | undefined
   /** Creates a session. Its title defaults to the one in `input`. */
@@ -120,8 +121,18 @@ export interface LocalAgent {
   /** Adds or updates a session and returns it. Absent fields stay unchanged. */
   update(info: SessionInfo): SessionInfo
   /**
+   * Reads a session's past if that was not read yet, as the first call that needs it would. Call it in `start`, where such
+   * calls would wait for the start.
+   */
+  read(sessionID: string): Promise<void>
+  /**
    * Call this when the agent died. All runs fail with this error, and the connection breaks. The next connection calls
    * `start` again.
    */
   fail(error: ReplyError): void
+  /**
+   * Call this when the connection to an agent was lost that may go on without it. The connection breaks with this error, and
+   * the runs stay open with their asks. The next connection, and any call that needs the agent, calls `start` again.
+   */
+  lose(error: ReplyError): void
 }

@@ -44,6 +44,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const aborter = createAborter(options, clock)
   const sessions = createLocalSessions(options, clock, events, startOnce)
   let starting: Promise<void> | undefined
+  /** Whether the connection to an agent that goes on was lost, and no other one has been opened. */
+  let isInGap = false
   let isClosed = false
   const source: Source = {
     name,
@@ -67,11 +69,17 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     },
     children: async (place) => {
       await findSession(place)
-      await readOnce(place)
+      await readOnce(place.sessionID)
       return sessions.childrenOf(place.sessionID)
     },
-    working: async () => busySessions(),
-    asks: async () => ({ asks: allRuns().flatMap((run) => run.asks()), isWhole: true }),
+    working: async () => {
+      await endGap()
+      return busySessions()
+    },
+    asks: async () => {
+      await endGap()
+      return { asks: allRuns().flatMap((run) => run.asks()), isWhole: true }
+    },
     sessions: sessions.list,
     newestTime: async (directory) => newestOf((await sessions.list({ directory })).map(({ updatedAt }) => updatedAt)),
     spelled: async (directory) => (await options.spelled?.(directory)) ?? resolveDots(directory),
@@ -107,7 +115,9 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     run: (id) => runs.get(id)?.[0],
     wake,
     update: sessions.store,
+    read: readOnce,
     fail: failAllRuns,
+    lose: loseConnection,
   }
 
   /**
@@ -119,6 +129,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     // A slow agent continues to start for the next connection.
     if (!(await resolvesBeforeAbort(startOnce(), signal))) return
     events.open()
+    isInGap = false
     yield [{ type: 'connected', at: clock.now() }]
     yield* events.read(signal)
   }
@@ -155,9 +166,15 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     throwIfClosed()
   }
 
+  /** Waits until the agent is reached again, so that its runs are as they are now. Does nothing without a gap. */
+  async function endGap(): Promise<void> {
+    if (isInGap) await startOnce()
+  }
+
   /** Returns a session, like `LocalSessions.find`. Rejects with `closed` once the source is closed. */
   async function findSession(place: SessionRef): Promise<SessionInfo> {
     throwIfClosed()
+    await endGap()
     return await sessions.find(place)
   }
 
@@ -190,7 +207,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
         'unsupported',
         `${name} does not show the content of its sessions. Read the replies of its runs.`,
       )
-    await readOnce(place)
+    await readOnce(sessionID)
     return openLog(sessionID)
   }
 
@@ -198,7 +215,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
    * Fills the log of a session that has none, if the agent can be read. Simultaneous calls share one read, and a failed
    * one is repeated by the next call.
    */
-  async function readOnce({ sessionID }: SessionRef): Promise<void> {
+  async function readOnce(sessionID: string): Promise<void> {
     const runningRead = reads.get(sessionID)
     if (runningRead) return await runningRead
     if (logs.has(sessionID) || !options.read || !capabilities().canRead) return
@@ -264,7 +281,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
    */
   async function forkSession(place: SessionRef, messageID?: string): Promise<SessionInfo> {
     await findSession(place)
-    await readOnce(place)
+    await readOnce(place.sessionID)
     const copy = await options.fork?.(place, messageID)
     const log = logs.get(place.sessionID)?.copy(messageID)
     if (copy && log) logs.set(copy.sessionID, log)
@@ -274,18 +291,18 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   /**
    * Adds a run and sends its prompt to the agent. Begins the run at once if it joins the current one or is the first.
-   * Rejects with `refused` without a connection, or in a busy session that takes no prompts. If the agent rejects, the run is
-   * removed, or fails if it had begun.
+   * Rejects with `refused` without a connection, or in a busy session that takes no prompts, and with `unreachable` in a gap.
+   * If the agent rejects, the run is removed, or fails if it had begun.
    */
   async function sendPrompt(place: SessionRef, prompt: SourcePrompt, parts: readonly InputPart[]): Promise<void> {
     const { sessionID, directory } = await findSession(place)
     await startOnce()
     if (!events.isOpen())
       throw new ReplyError(
-        'refused',
+        isInGap ? 'unreachable' : 'refused',
         `${name} is not connected, so the prompt was not sent. Wait for the connection, then send it again.`,
       )
-    await readOnce(place)
+    await readOnce(place.sessionID)
     const { queuesPrompts, takesPromptsWhileBusy } = capabilities()
     const joinsRun = takesPromptsWhileBusy && prompt.delivery !== 'queue'
     if (runs.has(sessionID) && !queuesPrompts && !joinsRun)
@@ -387,6 +404,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   /** Passes an answer to the run that has the ask. Rejects with `gone` if no run has it. */
   async function answerAsk(ask: AskAddress, answer: LocalAnswer, signal: AbortSignal | undefined): Promise<void> {
     throwIfClosed()
+    await endGap()
     signal?.throwIfAborted()
     const run = runs
       .get(ask.sessionID)
@@ -422,6 +440,13 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   function failAllRuns(error: ReplyError): void {
     starting = undefined
     for (const run of allRuns()) run.end({ type: 'failed', error: failureFrom(error) })
+    events.fail(error)
+  }
+
+  /** Breaks the connection, because the agent can't be reached. The next call that needs it starts it again. */
+  function loseConnection(error: ReplyError): void {
+    starting = undefined
+    isInGap = true
     events.fail(error)
   }
 

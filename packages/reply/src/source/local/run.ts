@@ -24,7 +24,7 @@ export interface LocalRun extends SessionRef {
   write(...outputs: readonly LocalOutput[]): void
   /**
    * Asks a person. The reply is blocked until the ask is answered or closed. Begins the run if it hasn't begun. After the run
-   * was aborted, only answers the ask with `canceled`.
+   * was aborted, only answers the ask with `canceled`. An ask that is pending already stays as it is, with the new `reply`.
    */
   ask(request: LocalAsk): void
   /** Closes an ask that the agent withdrew. Its `reply` is not called. Does nothing for an ask that isn't pending. */
@@ -244,6 +244,8 @@ export function createRun(options: RunSetup): OwnedRun {
     if (!own.isOpen()) return
     // The agent may have asked before it read the abort.
     if (isCanceled) return cancelRequest(request)
+    const known = pending.get(request.requestID)
+    if (known) return void pending.set(request.requestID, { ...known, request })
     beginRun()
     const { reply: _, ...content } = request
     const fields = { sessionID, directory, path: [sessionID], status: 'pending', askedAt: now() } as const
@@ -303,15 +305,13 @@ export function createRun(options: RunSetup): OwnedRun {
 
   /**
    * Closes the pending asks of this run, but not those of its sub-agents, and answers them with `canceled`, without
-   * waiting for the agent.
+   * waiting for the agent. An abort rejects them. With the end of the run they are gone, which no one has decided.
    */
   function cancelOwnAsks(): void {
     for (const [requestID, { request }] of [...pending]) {
+      const rejected = request.type === 'permission' ? ({ type: 'permission', reply: 'reject' } as const) : undefined
       // Closed first, because the agent may end the run as soon as it has the answer.
-      closeAsk(
-        requestID,
-        request.type === 'permission' ? { type: 'permission', reply: 'reject' } : { type: 'rejected' },
-      )
+      closeAsk(requestID, isCanceled ? (rejected ?? { type: 'rejected' }) : { type: 'gone' })
       cancelRequest(request)
     }
   }

@@ -15,6 +15,8 @@ export interface HandDriven {
   readonly heard: readonly string[]
   /** Begins a run that another client of the agent prompts. */
   desk(sessionID: string, text: string, directory?: string): LocalRun
+  /** Begins a run that the agent begins by itself. */
+  wake(sessionID: string): LocalRun
   /** The bot's messages in a chat. */
   said(chat: number): readonly string[]
   /** Lets time pass in steps until it is so, for two minutes at most. Resolves with how much did, in ms. Default step: 100 ms. */
@@ -50,7 +52,7 @@ export async function startHandDriven(
   const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: () => changed(agent.connectTo()) })
   await chats.start({ ...options, clock })
   return {
-    ...{ telegram, chats, clock, heard: agent.heard, desk: agent.desk, passes, rests, stop },
+    ...{ telegram, chats, clock, heard: agent.heard, desk: agent.desk, wake: agent.wake, passes, rests, stop },
     said: (chat) => telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : [])),
   }
 

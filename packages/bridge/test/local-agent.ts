@@ -14,7 +14,13 @@ export function localAgent(
   const heard: string[] = []
   let sessions = 0
   let newest: LocalAgent | undefined
-  return { heard, connectTo, desk }
+  return { heard, connectTo, desk, wake }
+
+  /** Begins a run that the agent begins by itself, for example because a command in the background has ended. */
+  function wake(sessionID: string): LocalRun {
+    if (!newest) throw new Error('No bridge is connected.')
+    return newest.wake({ sessionID, directory: undefined }, 'A command has ended.')
+  }
 
   /** Begins a run that another client prompts. Its session is of that client if no chat began it. */
   function desk(sessionID: string, text: string, directory?: string): LocalRun {

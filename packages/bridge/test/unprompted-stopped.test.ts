@@ -53,6 +53,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     ...{
       state: { commit: async () => true, withRetries: (call: () => unknown) => call() },
       asks: { observerFor: () => ({}) },
+      notices: { observerFor: () => ({}), writesAtEnd: async () => [] },
       onError: (error: Error) => errors.push(error),
     },
   } as unknown as BridgeServices

@@ -4,6 +4,7 @@ import type { SteadyClock } from '@reply/core/source'
 import type { NoticeKind } from '@reply/sink/channel'
 import { askObserver } from '../asks/ask-observer.ts'
 import type { Channels } from '../chats/channels.ts'
+import type { Mirrors } from '../config/mirrors.ts'
 import { isOfEnd, isTakenOver, toError } from '../error.ts'
 import type { Notified, People } from '../people/people.ts'
 import type { StoredNotice } from '../state/decode.ts'
@@ -22,7 +23,7 @@ import { createOutbox, type NoticeTarget } from './outbox.ts'
 export interface Notices {
   /**
    * Returns the writes that store the notices of the end of a run, for the same commit. Call `send` after it. Empty if `before` had
-   * ended already, steered another run or was started by no person, and if its author is there. Retries while the store fails, and
+   * ended already, steered another run or was started elsewhere, and if its author is there. Retries while the store fails, and
    * rejects when the bridge stops meanwhile: the next process then ends the run.
    */
   writesAtEnd(before: Execution, ended: Execution, reply: Reply | undefined): Promise<readonly Write[]>
@@ -48,12 +49,13 @@ export function createNotices(options: {
   readonly targets: ReadonlyMap<string, NoticeTarget>
   readonly channels: Pick<Channels, 'has' | 'connectionOf'>
   readonly people: Pick<People, 'notifiedOfEnd' | 'notifiedOfAsk'>
+  readonly mirrors: Pick<Mirrors, 'others'>
   readonly activity: Pick<Activity, 'agoMs'>
   readonly clock: SteadyClock
   readonly emit: Parameters<typeof createOutbox>[0]['emit']
   readonly onError: (error: Error) => void
 }): Notices {
-  const { state, targets, channels, people, activity, clock, onError } = options
+  const { state, targets, channels, people, mirrors, activity, clock, onError } = options
   const outbox = createOutbox(options)
   const timers = createTimers(clock)
   return {
@@ -70,7 +72,7 @@ export function createNotices(options: {
   /** Returns one write for each channel that tells the author of the run. */
   async function writesAtEnd(...[before, ended, reply]: Parameters<Notices['writesAtEnd']>): Promise<readonly Write[]> {
     const isEnd = before.status === 'running' && ended.status !== 'running'
-    if (!isEnd || ended.isSteer || ended.startedBy !== undefined) return []
+    if (!isEnd || ended.isSteer || ended.followed) return []
     try {
       const notified = people.notifiedOfEnd(ended.prompt)
       if (!notified || targets.size === 0) return []
@@ -107,11 +109,16 @@ export function createNotices(options: {
       for (const ask of pending) {
         if (waiting.has(ask.requestID)) continue
         waiting.add(ask.requestID)
-        for (const notified of people.notifiedOfAsk(ask.type, execution().prompt))
+        for (const notified of answerersOf(ask, execution()))
           for (const to of notified.person.notify ?? [])
             void notifyOfAsk({ to, notified, ask, execution, since: clock.monotonic(), isPending })
       }
     })
+  }
+
+  /** Returns who gets a notice of an ask: of a run that was started elsewhere, the people who may answer it in its place and mirrors. */
+  function answerersOf({ type }: Ask, { prompt }: Execution): readonly Notified[] {
+    return people.notifiedOfAsk(type, prompt, [prompt, ...mirrors.others(prompt)])
   }
 
   /**
@@ -129,7 +136,7 @@ export function createNotices(options: {
       const timer = `${name}/${notified.person.name}`
       if (leftMs > 0) return timers.restart(timer, leftMs, () => void notifyOfAsk(given))
       // The people may have changed meanwhile.
-      const expected = people.notifiedOfAsk(ask.type, execution().prompt)
+      const expected = answerersOf(ask, execution())
       if (!expected.some(({ person: { name: who, notify } }) => who === notified.person.name && notify?.includes(to)))
         return
       const { fields } = target

@@ -1,6 +1,7 @@
 import type { Ask } from '@reply/core'
 import type { Actor } from '@reply/sink'
 import type { PersonConfig, Right } from '../config/schema.ts'
+import type { ChatPlace } from '../place.ts'
 
 /** A person of the config. */
 export interface Person {
@@ -46,10 +47,10 @@ export interface People {
    */
   expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
   /**
-   * Returns who gets a notice of an ask of a run: the people of `expectedAnswerers` on the prompt's channel. Empty if none of them
-   * is known.
+   * Returns who gets a notice of an ask of a run that these places show: its authors if they may answer it, otherwise the people with
+   * `approve` in these places. Empty if none of them is known.
    */
-  notifiedOfAsk(type: Ask['type'], prompt: Authored): readonly Notified[]
+  notifiedOfAsk(type: Ask['type'], prompt: Authored, places: readonly ChatPlace[]): readonly Notified[]
   /** Returns who gets a notice of the end of a run: its author. Undefined for strangers, and without `prompt` and `approve`. */
   notifiedOfEnd(prompt: Authored): Notified | undefined
   /** Whether the author of a prompt and all who edited it have a right. False if one of them is a stranger. */
@@ -75,19 +76,35 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
    * have ids there, otherwise those of everyone with `approve`. Empty if there are none.
    */
   function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
-    const mayAuthorsAnswer = type === 'question' || allMay(prompt, 'approve')
-    const own = mayAuthorsAnswer ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
+    const own = answeringAuthors(type, prompt).flatMap((author) => actorsFor(channel, author))
     return own.length > 0 ? own : actorsWhere(channel, ({ may }) => may.has('approve'))
   }
 
+  /** Returns the authors of a prompt who may answer an ask of its run. Empty unless all of them may. */
+  function answeringAuthors(type: Ask['type'], prompt: Authored): readonly Identity[] {
+    return type === 'question' || allMay(prompt, 'approve') ? authorsOf(prompt) : []
+  }
+
   /** Returns the people who should answer the ask, each once. */
-  function notifiedOfAsk(type: Ask['type'], prompt: Authored): readonly Notified[] {
-    const actors = expectedAnswerers(type, prompt.channel, prompt)
-    const expected = new Set(actors.flatMap((actor) => personOf(prompt.channel, actor) ?? []))
+  function notifiedOfAsk(...[type, prompt, places]: Parameters<People['notifiedOfAsk']>): readonly Notified[] {
+    const own = answeringAuthors(type, prompt).flatMap(({ channel, actor }) => personOf(channel, actor) ?? [])
+    const users = own.filter(({ may }) => may.has('prompt') || may.has('approve'))
+    const expected = new Set(users.length > 0 ? users : places.flatMap(approversIn))
     return [...expected].map((person) => ({
       person,
       isAuthor: authorsOf(prompt).some(({ channel, actor }) => personOf(channel, actor) === person),
     }))
+  }
+
+  /**
+   * Returns the people with `approve` who have an id on the channel of a place. In a private chat that has the id of its person, as on
+   * Telegram and WhatsApp, only that person, if they have it.
+   */
+  function approversIn({ channel, chat }: ChatPlace): readonly Person[] {
+    const owner = personOf(channel, chat)
+    const isApprover = ({ may }: Person): boolean => may.has('approve')
+    if (owner && isApprover(owner)) return [owner]
+    return actorsWhere(channel, isApprover).flatMap((actor) => personOf(channel, actor) ?? [])
   }
 
   /** Returns the author, if they may still use the bridge. */

@@ -457,7 +457,7 @@ export async function beginUnpromptedRun(
   { reply, client, last, stored }: UnpromptedReply,
   { runObservers, timers, isStopping }: UnpromptedRunHost,
 ): Promise<ReplyObserver> {
-  const { state, registry, routes, runs, clock, asks, answeredBy, failed, emit, onError } = services
+  const { state, registry, routes, runs, clock, asks, answeredBy, failed, notices, emit, onError } = services
   const { router } = services.config
   const { prompt, server, sessionID, agent } = last
   const { origin } = last
@@ -491,7 +491,9 @@ export async function beginUnpromptedRun(
   const timeouts = isFollowed
     ? quietAsks(services, { place: prompt, server, origin: origin ?? '' }, timers)
     : asks.observerFor({ place: prompt, client, server })
-  const observers = [...shown, timeouts, events.observer]
+  // Asks that no chat shows can't be answered there.
+  const notify = isFollowed && !router.progress.enabled ? {} : notices.observerFor(() => execution)
+  const observers = [...shown, timeouts, notify, events.observer]
   // Of a run whose asks alone are shown, the chat must not see the output.
   const unfollow = last.followed === 'asks' ? () => {} : registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
@@ -552,15 +554,18 @@ export async function beginUnpromptedRun(
   }
 
   /**
-   * Waits for the end of the reply, then until the chats show it, and stores both. Stores and reports the deliveries that are
-   * missing. Returns early if the bridge is stopping, and the next process then continues.
+   * Waits for the end of the reply, then until the chats show it, and stores both, the end with its notices. Stores and reports the
+   * deliveries that are missing. Returns early if the bridge is stopping, and the next process then continues.
    */
   async function deliverReply(): Promise<void> {
     await settled.promise
     if (isStopping()) return
-    const end = isLate ? ({ status: 'error', reason: texts.timedOut } as const) : statusOf(newest)
+    const status = isLate ? ({ status: 'error', reason: texts.timedOut } as const) : statusOf(newest)
+    const end = { ...status, finishedAt: clock.now() }
     const log = execution.followed === 'asks' ? [] : [registry.writeLog(execution)]
-    await updateExecution({ ...end, finishedAt: clock.now() }, log)
+    const told = await notices.writesAtEnd(execution, { ...execution, ...end }, newest)
+    await updateExecution(end, [...log, ...told])
+    if (told.length > 0) void notices.send()
     const delivery = await sinks[0].sink.settled()
     if (isStopping() || isCutShort(delivery)) return
     events.onDelivered(execution, delivery)

@@ -1,0 +1,93 @@
+import type { LocalRun } from '@reply/core/source'
+import { afterEach, expect, test } from 'vitest'
+import type { BridgeEvent } from '../src/events/event.ts'
+import { askIn, driven, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
+import { answer } from './local-agent.ts'
+import { createPhone } from './phone.ts'
+
+afterEach(stopDesk)
+
+const home = -1_001_000_001_234
+
+/** Starts a bridge with a phone for each person, and lets Ann's chat begin a session. Ann and Carl may approve, Bob may prompt. */
+async function startWithPhones(options: Parameters<typeof startDesk>[0] = {}) {
+  const events: BridgeEvent[] = []
+  const { channel } = createPhone()
+  const phone = { entry: { type: 'phone' }, channel }
+  const stage = await startDesk({
+    groups: [home],
+    more: { anns: phone, carls: phone, bobs: phone },
+    people: {
+      ann: { ids: ['telegram:1'], may: ['prompt', 'approve'], notify: ['anns'] },
+      carl: { ids: ['telegram:3'], may: ['approve'], notify: ['carls'] },
+      bob: { ids: ['telegram:2'], may: ['prompt'], notify: ['bobs'] },
+    },
+    observers: [(event) => void events.push(event)],
+    ...options,
+  })
+  /** The notices that were sent, as their kinds and receivers. */
+  const rang = (): readonly string[] =>
+    events.flatMap((event) => (event.type === 'notice' ? [`${event.kind} ${event.to}`] : [])).toSorted()
+  return { ...stage, rang }
+}
+
+/** Lets a minute and a half pass. */
+async function aWhile(): Promise<void> {
+  const { clock, passes } = driven ?? expect.fail()
+  const until = clock.now() + 90_000
+  await passes(() => clock.now() >= until, 500)
+}
+
+test('a request of the desk rings once it has waited while the person of its private chat is away, and its end does not', async () => {
+  const { desk, passes, rang } = await startWithPhones()
+  const run = desk(sessionID, 'Go')
+  askIn(run, 'one')
+  await passes(shows('touch one'))
+  expect(rang()).toEqual([])
+  await aWhile()
+  expect(rang()).toEqual(['ask anns'])
+  run.closeAsk('one')
+  await aWhile()
+  answer(run, 'Done.')
+  await aWhile()
+  expect(rang()).toEqual(['ask anns'])
+})
+
+test('a request of the desk that a group shows rings for those who may approve', async () => {
+  const { desk, rang } = await startWithPhones({ server: { directory: '/shop', homeChat: `telegram:${home}` } })
+  askIn(desk('ses_shop', 'Go', '/shop'), 'one')
+  await aWhile()
+  expect(rang()).toEqual(['ask anns', 'ask carls'])
+})
+
+test('a request of the desk that is answered there in time does not ring', async () => {
+  const { desk, passes, rang } = await startWithPhones()
+  const run = desk(sessionID, 'Go')
+  askIn(run, 'one')
+  await passes(shows('touch one'))
+  run.closeAsk('one')
+  await aWhile()
+  expect(rang()).toEqual([])
+})
+
+test.each(['private', 'group'])(
+  'what the agent does by itself in a %s rings for the author of the last prompt alone',
+  async (kind) => {
+    const stage = await startWithPhones()
+    const { passes, telegram, wake, rang } = stage
+    const inGroup = (): boolean => stage.said(home).includes('Hello to you.')
+    if (kind === 'group') {
+      telegram.say(home, '@fake_bot Hi', { from: { id: 1, name: 'Ann' } })
+      await passes(inGroup)
+    }
+    await aWhile()
+    const run: LocalRun = wake(sessionID)
+    const answers = askIn(run, 'one')
+    await aWhile()
+    expect([rang(), answers]).toEqual([['ask anns'], []])
+    run.closeAsk('one')
+    answer(run, 'It is done.')
+    await aWhile()
+    expect(rang()).toEqual(['ask anns', 'final anns'])
+  },
+)

@@ -1,7 +1,7 @@
 import type { LocalRun } from '@reply/core/source'
 import { afterEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
-import { askIn, driven, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
+import { askIn, driven, held, posted, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
 import { answer } from './local-agent.ts'
 import { createPhone } from './phone.ts'
 
@@ -91,3 +91,30 @@ test.each(['private', 'group'])(
     expect(rang()).toEqual(['ask anns', 'final anns'])
   },
 )
+
+test('who prompts into a run of the desk is told of its end, in the chat and on the phone', async () => {
+  const { desk, passes, rang, telegram } = await startWithPhones({ takesPromptsWhileBusy: true })
+  const run = desk(sessionID, 'Go')
+  askIn(run, 'one')
+  await passes(shows('touch one'))
+  expect(posted('touch one').map(({ isSilent }) => isSilent)).toEqual([true])
+  run.closeAsk('one')
+  await passes(shows('Answered in the terminal'))
+  telegram.say(1, 'hold on, use pnpm')
+  await passes(() => held.length > 0)
+  run.write({ type: 'text', delta: 'It builds. ' })
+  await aWhile()
+  run.write({ type: 'text', delta: 'It is built.' })
+  run.end({ type: 'completed' })
+  for (const joined of held) joined.end({ type: 'completed' })
+  await aWhile()
+  const said = telegram
+    .screen(1)
+    .filter(({ from }) => from === 'bot')
+    .slice(-2)
+  expect(said.map(({ text, isSilent }) => [text, isSilent])).toEqual([
+    ['It builds. It is built.', true],
+    [expect.stringMatching(/^Done in 1m 3\ds\.$/), false],
+  ])
+  expect(rang()).toEqual(['final anns'])
+})

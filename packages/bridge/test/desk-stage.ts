@@ -14,9 +14,14 @@ export async function stopDesk(): Promise<void> {
 /** The session that the chat's first prompt began. */
 export let sessionID = ''
 
+/** The runs of prompts that begin with "hold", which end when the test says so. */
+export const held: LocalRun[] = []
+
 /** Starts a bridge for an agent whose sessions another client prompts too, and lets Ann's chat begin a session. */
 export async function startDesk(options: Parameters<typeof startHandDriven>[1] = {}): Promise<HandDriven> {
-  driven = await startHandDriven((run) => {
+  held.length = 0
+  driven = await startHandDriven((run, text) => {
+    if (text.startsWith('hold')) return void held.push(run)
     sessionID = run.sessionID
     answer(run, 'Hello to you.')
   }, options)

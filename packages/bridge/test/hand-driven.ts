@@ -32,10 +32,13 @@ export async function startHandDriven(
   {
     groups = [],
     changed = (opencode) => opencode,
+    takesPromptsWhileBusy = false,
     clock = createHandClock(),
     ...options
   }: Omit<StartChats, 'clock'> & {
     readonly groups?: readonly number[]
+    /** Whether a prompt joins the running reply. Default: false. */
+    readonly takesPromptsWhileBusy?: boolean
     /** Default: a new one. */
     readonly clock?: HandClock
     /** Changes the connection to the agent. */
@@ -48,7 +51,7 @@ export async function startHandDriven(
     ...groups.map((id) => ({ id, type: id < -1000 ? 'supergroup' : 'group', title: 'Shop' }) as const),
   ] as const
   const telegram = await startTelegram({ token: '42:secret', clock, chats: all })
-  const agent = localAgent(act, clock)
+  const agent = localAgent(act, clock, takesPromptsWhileBusy)
   const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: () => changed(agent.connectTo()) })
   await chats.start({ ...options, clock })
   return {

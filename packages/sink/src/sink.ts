@@ -69,7 +69,10 @@ export interface ChannelSinkOptions {
    * Default: `all`.
    */
   readonly shows?: (() => 'all' | 'asks') | undefined
-  /** Whether no post notifies, where posts can be silent. Called whenever the messages are computed. Default: false. */
+  /**
+   * Whether no post notifies, where posts can be silent, and none is made only to notify. Called whenever the messages are computed.
+   * Default: false.
+   */
   readonly isQuiet?: (() => boolean) | undefined
   /**
    * Reads the files of replies, right before each is posted. Default: `data:` URLs are read, and other files are named with their

@@ -33,6 +33,18 @@ test('only the asks of a reply that was started elsewhere are shown, with where 
   expect(loud.fake.notifications).toBeGreaterThan(0)
 })
 
+test('the end of a long reply in a quiet chat has no message of its own, until a prompt of the chat joined it', async () => {
+  const ends = [true, false].map(async (isQuiet) => {
+    const scene = createScene({ sink: { origin, isQuiet: () => isQuiet } })
+    scene.show(replyWith([text('It is')]))
+    await scene.pass(40_000)
+    scene.show(settledWith([text('It is built.')], {}, 40_000))
+    await scene.end()
+    return scene.fake.screen().map((message) => message.text)
+  })
+  expect(await Promise.all(ends)).toEqual([['It is built.'], ['It is built.', 'Done in 40s.']])
+})
+
 test('without anything to ask, nothing of such a reply is shown, and its delivery is complete', async () => {
   const scene = createScene({ sink: { origin, shows: () => 'asks' } })
   scene.show(replyWith([text('A secret of the desk.')]))

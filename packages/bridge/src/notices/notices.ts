@@ -8,7 +8,7 @@ import type { Mirrors } from '../config/mirrors.ts'
 import { isOfEnd, isTakenOver, toError } from '../error.ts'
 import type { Notified, People } from '../people/people.ts'
 import type { StoredNotice } from '../state/decode.ts'
-import type { Execution } from '../state/execution.ts'
+import { authorsOf, type Execution, type JoiningPrompt } from '../state/execution.ts'
 import type { State } from '../state/state.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { createTimers } from '../timers.ts'
@@ -23,7 +23,8 @@ import { createOutbox, type NoticeTarget } from './outbox.ts'
 export interface Notices {
   /**
    * Returns the writes that store the notices of the end of a run, for the same commit. Call `send` after it. Empty if `before` had
-   * ended already, steered another run or was started elsewhere, and if its author is there. Retries while the store fails, and
+   * ended already or steered another run, and if its author is there. The authors of a run that was started elsewhere are those who
+   * joined it. Retries while the store fails, and
    * rejects when the bridge stops meanwhile: the next process then ends the run.
    */
   writesAtEnd(before: Execution, ended: Execution, reply: Reply | undefined): Promise<readonly Write[]>
@@ -72,18 +73,21 @@ export function createNotices(options: {
   /** Returns one write for each channel that tells the author of the run. */
   async function writesAtEnd(...[before, ended, reply]: Parameters<Notices['writesAtEnd']>): Promise<readonly Write[]> {
     const isEnd = before.status === 'running' && ended.status !== 'running'
-    if (!isEnd || ended.isSteer || ended.followed) return []
+    if (!isEnd || ended.isSteer || targets.size === 0) return []
     try {
-      const notified = people.notifiedOfEnd(ended.prompt)
-      if (!notified || targets.size === 0) return []
       const kind: NoticeKind = ended.status === 'error' ? 'failure' : 'final'
-      const writes: Write[] = []
-      for (const to of notified.person.notify ?? []) {
-        const target = targets.get(to)
-        if (!target || !isOn(target, kind) || (await waitMs(notified, target)) > 0) continue
-        writes.push(outbox.write(noticeOf(to, notified, ended, endTexts(ended, reply, target.fields.content))))
+      const writes = new Map<string, Write>()
+      for (const prompt of ended.followed ? (ended.joinedBy ?? []) : [ended.prompt]) {
+        const notified = people.notifiedOfEnd(prompt)
+        for (const to of notified?.person.notify ?? []) {
+          const target = targets.get(to)
+          if (!notified || !target || writes.has(to) || !isOn(target, kind) || (await waitMs(notified, target)) > 0)
+            continue
+          const said = endTexts(ended, reply, target.fields.content)
+          writes.set(to, outbox.write(noticeOf({ to, notified, execution: ended, said, at: prompt })))
+        }
       }
-      return writes
+      return [...writes.values()]
     } catch (error) {
       // Otherwise the end would be stored without its notice.
       if (error instanceof StoreError || isOfEnd(error)) throw error
@@ -116,9 +120,11 @@ export function createNotices(options: {
     })
   }
 
-  /** Returns who gets a notice of an ask: of a run that was started elsewhere, the people who may answer it in its place and mirrors. */
-  function answerersOf({ type }: Ask, { prompt }: Execution): readonly Notified[] {
-    return people.notifiedOfAsk(type, prompt, [prompt, ...mirrors.others(prompt)])
+  /** Returns who gets a notice of an ask: people who may answer it. Of a run that was started elsewhere, those with `approve`. */
+  function answerersOf({ type }: Ask, execution: Execution): readonly Notified[] {
+    const { prompt, followed } = execution
+    const places = [prompt, ...mirrors.others(prompt)]
+    return people.notifiedOfAsk(followed ? 'permission' : type, authorsOf(execution), places)
   }
 
   /**
@@ -141,7 +147,11 @@ export function createNotices(options: {
         return
       const { fields } = target
       const said = askTexts(execution(), ask, notified.isAuthor ? fields.content : 'none')
-      const notice = { ...noticeOf(to, notified, execution(), said, ask), requestID: ask.requestID }
+      const { prompt } = execution()
+      const notice = {
+        ...noticeOf({ to, notified, execution: execution(), said, at: prompt, ask }),
+        requestID: ask.requestID,
+      }
       const rang = { type: 'put-if-absent', key: `rang/${name}`, value: '', expiresInMs: rangMs } as const
       if (await state.withRetries(() => state.commit([rang, outbox.write(notice)]))) await outbox.send()
       // It may have ended during the commit.
@@ -160,13 +170,15 @@ export function createNotices(options: {
   }
 
   /** Returns a notice about a run, with a link to its chat if the platform has one. */
-  function noticeOf(
-    to: string,
-    { person }: Notified,
-    { id: executionID, prompt: { channel, chat, messageRef } }: Execution,
-    said: NoticeTexts,
-    ask?: Ask,
-  ): StoredNotice {
+  function noticeOf({
+    to,
+    notified: { person },
+    execution: { id: executionID },
+    said,
+    at,
+    ask,
+  }: NoticeParts): StoredNotice {
+    const { channel, chat, messageRef } = at
     const link = channels.has(channel) ? channels.connectionOf(channel).linkTo?.(chat, messageRef) : undefined
     const subject = [to, person.name, channel, chat.id, chat.thread ?? '', executionID, ask?.requestID ?? '']
     return {
@@ -181,6 +193,17 @@ export function createNotices(options: {
       doubtful: 0,
     }
   }
+}
+
+/** What a notice is made of. */
+interface NoticeParts {
+  readonly to: string
+  readonly notified: Notified
+  readonly execution: Execution
+  readonly said: NoticeTexts
+  /** The message that it opens. */
+  readonly at: JoiningPrompt
+  readonly ask?: Ask | undefined
 }
 
 /** An ask, and who may get a notice of it. */

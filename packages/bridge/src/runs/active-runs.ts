@@ -4,7 +4,7 @@ import { createRecent } from '@reply/sink/internal'
 import type { Mirrors } from '../config/mirrors.ts'
 import type { Authored, ChannelActor, People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import type { Execution } from '../state/execution.ts'
+import type { Execution, JoiningPrompt } from '../state/execution.ts'
 
 /** A run on its server. */
 export interface ServerRun {
@@ -46,7 +46,7 @@ export interface ActiveRun {
   /** Aborts the run for a person. Rejects with `not-stopped` if the server does not confirm it. */
   cancel(): Promise<void>
   /** Shows all of a run that was started elsewhere, because a prompt of the chat joined it. Absent for other runs. */
-  readonly showAll?: (() => void) | undefined
+  readonly join?: ((prompt: JoiningPrompt) => void) | undefined
   /** Resolves when the prompt is about to be posted or was found after a restart, or when that failed. Never rejects. */
   readonly found: Promise<void>
   /** Resolves when the server has the prompt, or when the run has ended. Never rejects. */

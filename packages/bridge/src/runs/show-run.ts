@@ -5,7 +5,7 @@ import { clip } from '@reply/sink/internal'
 import type { Delivered } from '../failed/failed-deliveries.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../state/decode.ts'
-import type { Execution } from '../state/execution.ts'
+import { authorsOf, type Execution } from '../state/execution.ts'
 import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { plain, texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
@@ -73,17 +73,17 @@ function sinkFor(
 
   /**
    * Returns the options for a run that was started elsewhere. It notifies no one and mentions no one, because a person is there,
-   * until a prompt of the chat joins it.
+   * until a prompt of the chat joins it. Its questions, too, are for people with `approve` alone.
    */
   function followOptions(): Partial<BridgeSinkOptions> {
     return {
-      policy: { ...options.policy, notifyAfterMs: Number.MAX_SAFE_INTEGER },
       texts: { withdrawn: texts.closedElsewhere, ...ownTexts },
       label: origin,
       origin,
       shows: () => (newest().followed === 'asks' ? 'asks' : 'all'),
       isQuiet: () => newest().followed !== 'joined',
-      mentions: undefined,
+      mentions: () =>
+        newest().followed === 'joined' ? people.expectedAnswerers('permission', channel, authorsOf(newest())) : [],
     }
   }
 

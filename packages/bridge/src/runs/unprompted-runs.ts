@@ -11,8 +11,8 @@ import { pause, stopwatch } from '@reply/core/internal'
 import { backOffMs, createRecent, withResolvers } from '@reply/sink/internal'
 import { quietAsks } from '../asks/quiet-asks.ts'
 import { BridgeError, errorTypeOf, messageOf, toError } from '../error.ts'
-import { type ChatPlace, placeKey } from '../place.ts'
-import { type Execution, isOver, statusOf } from '../state/execution.ts'
+import { placeKey } from '../place.ts'
+import { type Execution, isOver, type JoiningPrompt, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
@@ -32,10 +32,10 @@ export interface UnpromptedRuns {
   /** Remembers the newest run of a session. */
   rememberRun(execution: Execution): void
   /**
-   * Whether the place shows the reply as an unprompted run, or as one that it follows. Call it when a prompt of the place joined
-   * the reply: from then on, the place shows all of it.
+   * Whether the prompt's place shows the reply as an unprompted run, or as one that it follows. Call it when the prompt joined the
+   * reply: from then on, the place shows all of it, and the prompt's author is told of its end.
    */
-  isShown(reply: Reply, place: ChatPlace): boolean
+  isShown(reply: Reply, prompt: JoiningPrompt): boolean
   /** Decides again which open replies are unprompted. Call it when a run got its reply, or ended without one. */
   decideAgain(): void
   /** Starts to show the replies that `observe` is called with. Then does what `restoreSessions` does. */
@@ -100,15 +100,15 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   }
 
   /**
-   * Whether a place already shows the reply as an unprompted run, so that the run of a prompt that joined it must not show it
+   * Whether the place of a prompt that joined a reply already shows it as an unprompted run, so that the prompt's run must not show it
    * too. False for a reply that could not be shown.
    */
-  function isShown(reply: Reply, place: ChatPlace): boolean {
-    const key = mirrors.keyOf(place)
+  function isShown(reply: Reply, prompt: JoiningPrompt): boolean {
+    const key = mirrors.keyOf(prompt)
     const names = namesOfUnprompted(reply)
     const isHere = names.some((name) => shown.get(name) === key)
     if (isHere)
-      for (const run of runs.followed(place)) if (names.includes(run.execution().startedBy ?? '')) run.showAll?.()
+      for (const run of runs.followed(prompt)) if (names.includes(run.execution().startedBy ?? '')) run.join?.(prompt)
     return isHere
   }
 
@@ -495,7 +495,7 @@ export async function beginUnpromptedRun(
   const notify = isFollowed && !router.progress.enabled ? {} : notices.observerFor(() => execution)
   const observers = [...shown, timeouts, notify, events.observer]
   // Of a run whose asks alone are shown, the chat must not see the output.
-  const unfollow = last.followed === 'asks' ? () => {} : registry.followReply(execution, () => newest)
+  let unfollow = last.followed === 'asks' ? () => {} : registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
   let isLate = false
   const settled = withResolvers<void>()
@@ -507,7 +507,7 @@ export async function beginUnpromptedRun(
     stream: () => ({ reply: newest, abort }),
     onShown: events.onShown,
     cancel,
-    showAll: isFollowed ? showAll : undefined,
+    join: isFollowed ? join : undefined,
     found: Promise.resolve(),
     accepted: Promise.resolve(),
     // Messages of the chat don't wait for a run that it does not show.
@@ -580,9 +580,14 @@ export async function beginUnpromptedRun(
     failed.reportAll(missing)
   }
 
-  /** Shows all of a run that is followed, because a prompt of the chat joined it. */
-  function showAll(): void {
-    if (execution.followed !== 'joined') void updateExecution({ followed: 'joined' }).catch(onError)
+  /** Shows all of a run that is followed, because a prompt of the chat joined it, and remembers whose it is. */
+  function join({ channel, chat, actor, messageRef }: JoiningPrompt): void {
+    const { followed, joinedBy = [] } = execution
+    const isKnown = joinedBy.some((one) => one.channel === channel && one.actor.id === actor.id)
+    if (followed === 'joined' && isKnown) return
+    if (followed === 'asks') unfollow = registry.followReply(execution, () => newest)
+    const joining = isKnown ? joinedBy : [...joinedBy, { channel, chat, actor, messageRef }]
+    void updateExecution({ followed: 'joined', joinedBy: joining }).catch(onError)
   }
 
   /** Stores the pending asks when they have changed, so that the next process can close their messages. */

@@ -1,5 +1,6 @@
 import type { Ask, PostedPrompt, Reply } from '@reply/core'
 import { quotable } from '@reply/sink/channel'
+import type { Authored } from '../people/people.ts'
 import { texts } from '../texts.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
 import type { Tried } from './tried.ts'
@@ -55,6 +56,20 @@ export interface Execution extends Tried {
   readonly origin?: string | undefined
   /** Set with `followed`: the asks that were pending. */
   readonly asks?: readonly Ask[] | undefined
+  /** Set with `joined`: the messages of people whose prompts joined it, one for each person. */
+  readonly joinedBy?: readonly JoiningPrompt[] | undefined
+}
+
+/** A prompt of a chat that joined a run which was started elsewhere. */
+export type JoiningPrompt = Pick<QueuedPrompt, 'channel' | 'chat' | 'actor' | 'messageRef'>
+
+/**
+ * Returns whose run it is: the author and the editors of its prompt, or the people whose prompts joined a run that was started
+ * elsewhere. Without those, an author who has no rights.
+ */
+export function authorsOf({ prompt, joinedBy = [] }: Execution): Authored {
+  const [first, ...editors] = joinedBy
+  return first ? { ...first, editors } : prompt
 }
 
 /** The values of `Execution.phase`, in order. */

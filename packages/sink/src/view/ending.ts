@@ -108,14 +108,14 @@ function diffButtons({ texts, diff, buttons }: ViewOptions): readonly (readonly 
 /**
  * Returns the message that notifies at the end of a long reply, because edits don't notify. Undefined unless the reply
  * completed after more than `notifyAfterMs`, in mode `live`, and the whole of it is in the chat. Undefined also if another
- * message has notified since the end.
+ * message has notified since the end, or nothing may notify.
  */
 function doneCard(reply: Reply, options: ViewOptions): Card | undefined {
   const { texts, policy, shown, mode } = options
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
   if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
-  if (shown.isIncomplete && !shown.posted.has(doneKey)) return undefined
+  if ((shown.isIncomplete || options.isQuiet) && !shown.posted.has(doneKey)) return undefined
   if (!shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt) return undefined
   const changes = shown.posted.has(changesKey) ? '' : changesText(reply, options)
   const text = texts.done(texts.elapsed(settledAt - startedAt), { changes, cost: totalUsage(reply).cost })

@@ -62,6 +62,8 @@ export interface ViewOptions {
   readonly origin?: string | undefined
   /** Whether only asks are shown. */
   readonly hidesAllButAsks?: boolean | undefined
+  /** No message notifies, so none is posted only to notify. */
+  readonly isQuiet?: boolean | undefined
   /** Returns when an activity without a known start was first seen, in ms since the epoch. Default: the start of the reply. */
   readonly activitySince?: ((activity: Activity) => number) | undefined
   /** Files, and code that is too long, are posted as files. */

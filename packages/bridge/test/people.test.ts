@@ -23,11 +23,15 @@ describe('people', () => {
   })
 
   test('the requester must answer questions; permissions too with the right to, and otherwise the approvers must', () => {
-    expect(people.expectedAnswerers('question', 'tg', { channel: 'tg', actor: bob })).toEqual([bob])
-    expect(people.expectedAnswerers('permission', 'tg', { channel: 'tg', actor: ann })).toEqual([ann])
-    expect(people.expectedAnswerers('permission', 'tg', { channel: 'tg', actor: bob })).toEqual([
-      { id: '1', name: 'ann' },
-    ])
+    expect(
+      people.expectedAnswerers('question', { channel: 'tg', chat: { id: '-100' } }, { channel: 'tg', actor: bob }),
+    ).toEqual([bob])
+    expect(
+      people.expectedAnswerers('permission', { channel: 'tg', chat: { id: '-100' } }, { channel: 'tg', actor: ann }),
+    ).toEqual([ann])
+    expect(
+      people.expectedAnswerers('permission', { channel: 'tg', chat: { id: '-100' } }, { channel: 'tg', actor: bob }),
+    ).toEqual([{ id: '1', name: 'ann' }])
   })
 
   describe('who wrote a prompt together', () => {
@@ -40,8 +44,10 @@ describe('people', () => {
     })
 
     test('both answer its questions; its permissions are asked of all who may approve', () => {
-      expect(people.expectedAnswerers('question', 'tg', prompt)).toEqual([ann, bob])
-      expect(people.expectedAnswerers('permission', 'sl', prompt)).toEqual([{ id: 'U1', name: 'ann' }])
+      expect(people.expectedAnswerers('question', { channel: 'tg', chat: { id: '-100' } }, prompt)).toEqual([ann, bob])
+      expect(people.expectedAnswerers('permission', { channel: 'sl', chat: { id: '-100' } }, prompt)).toEqual([
+        { id: 'U1', name: 'ann' },
+      ])
       expect([ann, bob, { id: '3' }].map((actor) => people.isAuthor(prompt, { channel: 'tg', actor }))).toEqual([
         ...[true, true, false],
       ])
@@ -50,7 +56,8 @@ describe('people', () => {
 
   test('that leave the list may nothing, and what was asked of them is asked of those who may approve', () => {
     const list = createPeople({ bob: { ids: ['tg:2'], may: ['prompt'] }, cat: { ids: ['tg:3'], may: ['approve'] } })
-    const asked = () => list.expectedAnswerers('question', 'tg', { channel: 'tg', actor: bob })
+    const asked = () =>
+      list.expectedAnswerers('question', { channel: 'tg', chat: { id: '-100' } }, { channel: 'tg', actor: bob })
     expect(asked()).toEqual([bob])
     list.replaceAll({ cat: { ids: ['tg:3'], may: ['approve'] } })
     expect([list.personOf('tg', bob), asked()]).toEqual([undefined, [{ id: '3', name: 'cat' }]])

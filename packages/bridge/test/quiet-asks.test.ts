@@ -3,6 +3,10 @@ import { PortError, type PortErrorType } from '@reply/sink/channel'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { quietAsks } from '../src/asks/quiet-asks.ts'
+import type { ChatMessage } from '../src/chats/channels.ts'
+import { createPeople } from '../src/people/people.ts'
+import type { ChatPlace } from '../src/place.ts'
+import type { Execution } from '../src/state/execution.ts'
 import type { Store, Write } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
 import { createTimers } from '../src/timers.ts'
@@ -20,11 +24,14 @@ const ask = {
 } as const
 const asking: Reply = { ...emptyReply('s1'), phase: 'blocked', asks: [ask] }
 
+const own: ChatPlace = { channel: 'tg', chat: { id: '1' } }
+
 /** Starts a process that follows the run. Resolves with what is stored of the ask before each post, and what it does. */
 function startProcess(
   clock: HandClock,
   store: Store,
-  post: (nth: number) => Promise<void>,
+  post: (nth: number, place: ChatPlace, note: ChatMessage) => Promise<void>,
+  { places = [own], followed = 'asks' }: { places?: readonly ChatPlace[]; followed?: Execution['followed'] } = {},
 ): { readonly posts: (string | undefined)[]; readonly errors: Error[]; readonly end: () => void } {
   const posts: (string | undefined)[] = []
   const errors: Error[] = []
@@ -33,16 +40,23 @@ function startProcess(
   const observer = quietAsks(
     {
       channels: {
-        post: async (_place, _note, _session, done: readonly Write[] = []) => {
+        post: async (place, note, _session, done: readonly Write[] = []) => {
           posts.push(await store.read('told/que_1'))
-          await post(posts.length)
+          await post(posts.length, place, note)
           await state.commit(done)
           return [{ id: '1' }]
         },
       },
+      people: createPeople({
+        ann: { ids: ['tg:1', 'sl:U1'], may: ['approve'] },
+        bob: { ids: ['sl:U2'], may: ['prompt'] },
+      }),
       ...{ state, config: { router: { quietMs: 10_000 } }, onError: (error) => void errors.push(error) },
     },
-    { place: { channel: 'tg', chat: { id: '1' } }, server: 'home', origin: 'From the terminal' },
+    {
+      ...{ places, server: 'home', origin: 'From the terminal' },
+      execution: () => ({ followed, prompt: { channel: 'tg', actor: { id: '', name: '' } } }) as Execution,
+    },
     timers,
   )
   observer.replyStarted?.({ type: 'replyStarted', reply: asking })
@@ -120,4 +134,28 @@ test('an ask that is over is not told again, nor in a chat that refuses it', asy
   const refused = startProcess(clock, store, async () => await fail('refused'))
   await passes(clock, 120)
   expect([refused.posts, await store.read('told/que_1')]).toEqual([['1'], '"told"'])
+})
+
+test('each mirror is told once, with those who may answer as mentions where others are too', async () => {
+  const { clock, store } = createStage()
+  const told: string[] = []
+  const places = [own, { channel: 'sl', chat: { id: 'C1', kind: 'shared' } } as const, { ...own, chat: { id: '-100' } }]
+  const post = async (_nth: number, { channel, chat }: ChatPlace, { mentions = [] }: ChatMessage): Promise<void> => {
+    told.push(`${channel} ${chat.id} ${mentions.map(({ id }) => id).join()}`.trim())
+    if (told.length === 2) await fail('unreachable')
+  }
+  startProcess(clock, store, post, { places })
+  await passes(clock, 60)
+  expect(told.slice(0, 3)).toEqual(['tg 1', 'sl C1 U1', 'tg -100 1'])
+  expect(told.slice(3)).toEqual(['sl C1 U1'])
+  startProcess(clock, store, post, { places })
+  await passes(clock, 60)
+  expect(told).toHaveLength(4)
+})
+
+test('an ask that was posted loudly, because a prompt of the chat had joined the run, is not told again', async () => {
+  const { clock, store } = createStage()
+  const { posts } = startProcess(clock, store, async () => {}, { followed: 'joined' })
+  await passes(clock, 60)
+  expect(posts).toEqual([])
 })

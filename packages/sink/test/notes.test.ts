@@ -32,6 +32,13 @@ test('a note is one loud message with its buttons, as a reply', async () => {
   expect(fake.screen()).toMatchObject([{ text: 'Hello.', buttons, replyTo: '9', isSilent: false }])
 })
 
+test('the first message of a note mentions the people whom it is to notify', async () => {
+  const { fake, posted } = begin({ limits: { maxLength: 300 } })
+  await posted({ text: 'word '.repeat(100), mentions: [{ id: 'U1', name: 'Ann' }] }, 60_000)
+  const [first, ...others] = fake.screen().map(({ text }) => text.startsWith('@U1\n'))
+  expect([first, others.length > 0, others.some(Boolean)]).toEqual([true, true, false])
+})
+
 test('a long note is several messages: the first replies, the last has the buttons', async () => {
   const { fake, posted } = begin({ limits: { maxLength: 300 } })
   const text = `\`\`\`ts\n${'const a = 1\n'.repeat(50)}\`\`\``

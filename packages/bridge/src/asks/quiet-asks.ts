@@ -3,8 +3,10 @@ import { PortError } from '@reply/sink/channel'
 import { backOffMs } from '@reply/sink/internal'
 import type { Channels } from '../chats/channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
-import type { ChatPlace } from '../place.ts'
+import type { People } from '../people/people.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
 import { toHint } from '../state/decode.ts'
+import { type Execution, isQuietRun } from '../state/execution.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
@@ -18,56 +20,75 @@ const mostDoubtful = 2
 /** What is stored once a chat was told, or does not take it. */
 const told = JSON.stringify('told')
 
+/** A run that was started elsewhere. */
+export interface QuietRun {
+  /** Its own place first, then the place's mirrors. */
+  readonly places: readonly ChatPlace[]
+  /** The server's name in the config. */
+  readonly server: string
+  /** Where it was started, as the chats show it. */
+  readonly origin: string
+  /** Returns the execution as it is stored. */
+  readonly execution: () => Execution
+}
+
 /**
  * Returns an observer of a run that was started elsewhere, whose asks were posted silently. If one is still pending after
- * `router.quietMs`, posts a message that notifies, once for all that wait then, also if several processes follow the run one after
- * the other. Before each post, stores that it begins: a process that finds that counts it as one without a result.
+ * `router.quietMs`, posts a message that notifies in each place, and in a shared chat mentions the people who may answer. Once for
+ * all that wait then, also if several processes follow the run one after the other. Before each post, stores that it begins: a process
+ * that finds that counts it as one without a result.
  */
 export function quietAsks(
   {
     channels,
+    people,
     state,
     config,
     onError,
   }: {
     readonly channels: Pick<Channels, 'post'>
+    readonly people: Pick<People, 'expectedAnswerers'>
     readonly state: State
     readonly config: { readonly router: Pick<RouterConfig, 'quietMs'> }
     readonly onError: (error: Error) => void
   },
-  { place, server, origin }: { readonly place: ChatPlace; readonly server: string; readonly origin: string },
+  { places, server, origin, execution }: QuietRun,
   timers: Timers,
 ): ReplyObserver {
   let waiting = ''
   return askObserver((reply) => {
     const [first] = reply.phase === 'settled' ? [] : pendingAsks(reply)
     if (first?.requestID === waiting) return
-    if (waiting !== '') timers.clear(waiting)
+    for (const place of places) timers.clear(toldKey(waiting, place))
     waiting = first?.requestID ?? ''
-    if (first) tellAfter(config.router.quietMs, first.requestID, reply.sessionID)
+    if (!first || !isQuietRun(execution())) return
+    for (const place of places) tellAfter(config.router.quietMs, place, first.requestID, reply.sessionID)
   })
 
-  /** Tells the chat in so many ms, and again with increasing pauses while that has no effect, unless the ask no longer waits. */
-  function tellAfter(delayMs: number, requestID: string, sessionID: string, failures = 0): void {
-    timers.restart(requestID, delayMs, () => {
-      void tell(requestID, sessionID, failures === 0)
+  /** Tells a chat in so many ms, and again with increasing pauses while that has no effect, unless the ask no longer waits. */
+  function tellAfter(delayMs: number, place: ChatPlace, requestID: string, sessionID: string, failures = 0): void {
+    timers.restart(toldKey(requestID, place), delayMs, () => {
+      void tell(place, requestID, sessionID, failures === 0)
         .then((isOver) => {
-          if (!isOver && waiting === requestID) tellAfter(backOffMs(failures), requestID, sessionID, failures + 1)
+          if (!isOver && waiting === requestID)
+            tellAfter(backOffMs(failures), place, requestID, sessionID, failures + 1)
         })
         .catch(onError)
     })
   }
 
   /** Posts the message, unless it may be there twice then. Resolves with whether no other post is needed. */
-  async function tell(requestID: string, sessionID: string, isFirst: boolean): Promise<boolean> {
-    const key = `told/${requestID}`
+  async function tell(place: ChatPlace, requestID: string, sessionID: string, isFirst: boolean): Promise<boolean> {
+    const key = toldKey(requestID, place)
     const before = await state.withRetries(() => state.read(key))
     const doubtful = before === undefined ? 0 : toHint(before)
     if (doubtful === 'told' || doubtful >= mostDoubtful) return true
     const begun = JSON.stringify(doubtful + 1)
     if (!(await replace(key, before, begun))) return true
     try {
-      const note = { text: texts.askWaits(origin) }
+      // Without mentions, a message notifies few people in a channel of Slack or Discord.
+      const mentions = people.expectedAnswerers('permission', place, execution().prompt)
+      const note = { text: texts.askWaits(origin), mentions }
       await channels.post(place, note, { server, sessionID }, [change(key, begun, told)])
       return true
     } catch (error) {
@@ -78,6 +99,11 @@ export function quietAsks(
       if (type !== 'ambiguous') await replace(key, begun, isRetried ? before : told)
       return type !== 'ambiguous' && !isRetried
     }
+  }
+
+  /** Returns the key of what is stored of an ask in a place. That of its own place is the ask's, as earlier versions stored it. */
+  function toldKey(requestID: string, place: ChatPlace): string {
+    return place === places[0] ? `told/${requestID}` : `told/${requestID}/${placeKey(place)}`
   }
 
   /** Replaces what is stored of an ask. Resolves with false if another process has. */

@@ -42,10 +42,11 @@ export interface People {
   /** Returns the person of an actor. Undefined for strangers, channels and anonymous administrators. */
   personOf(channel: string, actor: Identity['actor']): Person | undefined
   /**
-   * Returns who should answer an ask of a run, as actors of that channel: its authors, or all people with `approve` for a
-   * permission request whose authors don't all have it, or if no author has an id there.
+   * Returns whom a message about an ask of a run mentions in a shared chat, as actors of its channel: the run's authors, or all people
+   * with `approve` for a permission request whose authors don't all have it, or if no author has an id there. Empty in a private chat,
+   * also if the place was named by its id alone and that is a person's.
    */
-  expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
+  expectedAnswerers(type: Ask['type'], place: ChatPlace, prompt: Authored): readonly Actor[]
   /**
    * Returns who gets a notice of an ask of a run that these places show: its authors if they may answer it, otherwise the people with
    * `approve` in these places. Empty if none of them is known.
@@ -71,11 +72,10 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   }
   return { personOf, expectedAnswerers, notifiedOfAsk, notifiedOfEnd, allMay, isAuthor, isSamePerson, replaceAll }
 
-  /**
-   * Returns the ids on a channel that the message of an ask mentions: those of the prompt's authors if they may answer it and
-   * have ids there, otherwise those of everyone with `approve`. Empty if there are none.
-   */
-  function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
+  /** Returns the ids of the prompt's authors if they may answer the ask and have ids there, otherwise of everyone with `approve`. */
+  function expectedAnswerers(...[type, place, prompt]: Parameters<People['expectedAnswerers']>): readonly Actor[] {
+    const { channel, chat } = place
+    if (chat.kind === 'private' || personOf(channel, chat)) return []
     const own = answeringAuthors(type, prompt).flatMap((author) => actorsFor(channel, author))
     return own.length > 0 ? own : actorsWhere(channel, ({ may }) => may.has('approve'))
   }

@@ -5,7 +5,7 @@ import { clip } from '@reply/sink/internal'
 import type { Delivered } from '../failed/failed-deliveries.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../state/decode.ts'
-import { authorsOf, type Execution } from '../state/execution.ts'
+import { authorsOf, type Execution, isQuietRun } from '../state/execution.ts'
 import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { plain, texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
@@ -66,7 +66,7 @@ function sinkFor(
     diff: { data: diffButton, command: '/diff' },
     keepsText: isClosingReply,
     readFile: fileReaders(server),
-    mentions: (type) => people.expectedAnswerers(type, channel, prompt),
+    mentions: (type) => people.expectedAnswerers(type, { channel, chat }, prompt),
     mayAnswer,
   }
   return channels.sinkFor({ channel, chat, ...shown }, followed ? { ...options, ...followOptions() } : options)
@@ -81,9 +81,9 @@ function sinkFor(
       label: origin,
       origin,
       shows: () => (newest().followed === 'asks' ? 'asks' : 'all'),
-      isQuiet: () => newest().followed !== 'joined',
+      isQuiet: () => isQuietRun(newest()),
       mentions: () =>
-        newest().followed === 'joined' ? people.expectedAnswerers('permission', channel, authorsOf(newest())) : [],
+        isQuietRun(newest()) ? [] : people.expectedAnswerers('permission', { channel, chat }, authorsOf(newest())),
     }
   }
 

@@ -489,7 +489,7 @@ export async function beginUnpromptedRun(
   const shown = observersOf(sinks, onError, !router.progress.enabled)
   // The people where it was started may take their time.
   const timeouts = isFollowed
-    ? quietAsks(services, { place: prompt, server, origin: origin ?? '' }, timers)
+    ? quietAsks(services, { places: sinks, server, origin: origin ?? '', execution: () => execution }, timers)
     : asks.observerFor({ place: prompt, client, server })
   // Asks that no chat shows can't be answered there.
   const notify = isFollowed && !router.progress.enabled ? {} : notices.observerFor(() => execution)

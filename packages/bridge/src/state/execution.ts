@@ -60,6 +60,11 @@ export interface Execution extends Tried {
   readonly joinedBy?: readonly JoiningPrompt[] | undefined
 }
 
+/** Whether the chat shows a run silently: one that was started elsewhere, until a prompt of the chat joins it. */
+export function isQuietRun({ followed }: Pick<Execution, 'followed'>): boolean {
+  return followed === 'asks' || followed === 'all'
+}
+
 /** A prompt of a chat that joined a run which was started elsewhere. */
 export type JoiningPrompt = Pick<QueuedPrompt, 'channel' | 'chat' | 'actor' | 'messageRef'>
 

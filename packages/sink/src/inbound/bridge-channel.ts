@@ -2,6 +2,7 @@ import type { Clock } from '@reply/core'
 import type * as z from 'zod'
 import type { SharedBudget } from '../deliver/shared-budget.ts'
 import type { LedgerStore } from '../ledger/ledger.ts'
+import type { Actor } from '../port/actor.ts'
 import type { Button, Chat, MessageRef } from '../port/port.ts'
 import type { ChannelSinkOptions, Sink } from '../sink.ts'
 import type { SecretSource } from './bridge-config.ts'
@@ -165,6 +166,8 @@ export interface Note {
   readonly chat: Chat
   /** Markdown, unless `isPlain` is set. People and groups mentioned in it are not notified. */
   readonly text: string
+  /** People whom the first message mentions, on platforms with mentions, so that they are notified. Default: no one. */
+  readonly mentions?: readonly Actor[] | undefined
   /** A file to post instead of a message, with `text` as its caption: plain text in one line. It has no buttons. */
   readonly file?: NoteFile | undefined
   /** Whether to show the text as it is instead of as Markdown. Default false. */

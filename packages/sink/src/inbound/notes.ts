@@ -64,8 +64,10 @@ export function createNotes({
         ? plainSlice(note.text, maxLength, from.to)
         : markdownSlice(note.text, maxLength, from, { port, render })
       const isLast = note.text.slice(slice.to).trim() === ''
-      const bubble = noteBubble(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
-      const posting = { chat, silent, signal, key: newKey(), ...(refs.length === 0 && { replyTo }) }
+      const isFirst = refs.length === 0
+      const part = { ...note, ...(!isLast && { buttons: [] }), ...(!isFirst && { mentions: [] }) }
+      const bubble = noteBubble(slice.source.trim(), part, { port, render })
+      const posting = { chat, silent, signal, key: newKey(), ...(isFirst && { replyTo }) }
       try {
         refs.push(await callWithRetries(note, bubble, (one) => port.post(one, posting), 'post'))
       } catch (error) {
@@ -213,10 +215,12 @@ function plainSlice(text: string, maxLength: number, startIndex: number): Slice 
 /** Keeps the text as it is. */
 const unformatted: Render = (source) => ({ text: source, plain: source, length: source.length })
 
-/** Renders the text with the note's buttons, if the platform has buttons. */
-function noteBubble(source: string, { buttons = [], isPlain = false }: Note, { port, render }: NoteWriter): Bubble {
+/** Renders the text with the note's mentions, and with its buttons if the platform has buttons. */
+function noteBubble(source: string, note: Note, { port, render }: NoteWriter): Bubble {
+  const { buttons = [], isPlain = false, mentions = [] } = note
   const { buttons: allowed } = port.limits
-  return { ...render(source), source, isPlain, buttons: allowed ? wrappedRows(buttons, allowed) : [] }
+  const rows = allowed ? wrappedRows(buttons, allowed) : []
+  return { ...render(source), source, isPlain, buttons: rows, ...(mentions.length > 0 && { mentions }) }
 }
 
 /**

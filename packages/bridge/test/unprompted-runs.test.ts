@@ -55,7 +55,7 @@ interface Beside {
   readonly onError?: (error: Error) => void
 }
 
-const prompt = { channel: 'tg', chat: { id: '1' } }
+const prompt = { channel: 'tg', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, messageRef: { id: '1' } }
 
 test('a store that fails for good is asked less and less often, and at last it is said what is not shown', async () => {
   const reply = await wakeOf()

@@ -32,7 +32,7 @@ test('a note is one loud message with its buttons, as a reply', async () => {
   expect(fake.screen()).toMatchObject([{ text: 'Hello.', buttons, replyTo: '9', isSilent: false }])
 })
 
-test('the first message of a note mentions the people whom it is to notify', async () => {
+test('the first message of a note mentions the people that it is to notify', async () => {
   const { fake, posted } = begin({ limits: { maxLength: 300 } })
   await posted({ text: 'word '.repeat(100), mentions: [{ id: 'U1', name: 'Ann' }] }, 60_000)
   const [first, ...others] = fake.screen().map(({ text }) => text.startsWith('@U1\n'))

@@ -42,7 +42,7 @@ export interface People {
   /** Returns the person of an actor. Undefined for strangers, channels and anonymous administrators. */
   personOf(channel: string, actor: Identity['actor']): Person | undefined
   /**
-   * Returns whom a message about an ask of a run mentions in a shared chat, as actors of its channel: the run's authors, or all people
+   * Returns the people that a message about an ask mentions in a shared chat, as actors of its channel: the run's authors, or all people
    * with `approve` for a permission request whose authors don't all have it, or if no author has an id there. Empty in a private chat,
    * also if the place was named by its id alone and that is a person's.
    */

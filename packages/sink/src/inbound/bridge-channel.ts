@@ -166,7 +166,7 @@ export interface Note {
   readonly chat: Chat
   /** Markdown, unless `isPlain` is set. People and groups mentioned in it are not notified. */
   readonly text: string
-  /** People whom the first message mentions, on platforms with mentions, so that they are notified. Default: no one. */
+  /** People to notify: the first message mentions them, on platforms with mentions. Default: no one is mentioned. */
   readonly mentions?: readonly Actor[] | undefined
   /** A file to post instead of a message, with `text` as its caption: plain text in one line. It has no buttons. */
   readonly file?: NoteFile | undefined

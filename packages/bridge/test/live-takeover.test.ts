@@ -7,7 +7,7 @@ import { createHandClock, type HandClock } from '@reply/testing'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScriptedServer, startScriptedServer } from '../scripts/scale/scripted-server.ts'
-import { endingOf, messageOf } from '../scripts/scale/task.ts'
+import { askOf, endingOf, messageOf } from '../scripts/scale/task.ts'
 import { type Bridge, createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { sqliteStore } from '../src/index.ts'
@@ -17,6 +17,7 @@ import { telegramOn } from './platforms.ts'
 
 const chat = 1
 const token = 't000001'
+const rejectedToken = 't000002'
 /** How long the agent could write, in ms. */
 const mostMs = 600_000
 
@@ -232,3 +233,31 @@ test('a bridge that hands a chat over waits for a prompt that is being posted, s
   // A prompt that is not found is looked for during 10 s, and then posted again.
   expect([network.prompts.length, clock.now() - began < 3000]).toEqual([1, true])
 })
+
+test.each(['stopped', 'killed'] as const)(
+  'a live answer after a rejected request grows on in its own message after its bridge was %s',
+  async (how) => {
+    const memory = createStoreMemory()
+    const process = await startProcess(createMemoryStore({ memory, clock }))
+    telegram.say(chat, messageOf({ token: rejectedToken, kind: 'ask', ms: 0 }))
+    const asked = () =>
+      telegram.screen(chat).find(({ text }) => text.includes(askOf(rejectedToken)) && /Allow/.test(text))
+    await passes('it asks', () => asked() !== undefined)
+    telegram.press(chat, asked()?.messageId ?? 0, 'Reject')
+    await passes('it was rejected', () => /Stopped:/.test(screens.at(-1) ?? ''))
+    const before = telegram.screen(chat).filter(({ from }) => from === 'bot')
+    telegram.say(chat, messageOf({ token, kind: 'answer', ms: mostMs }))
+    await grows()
+    if (how === 'killed') process.kill()
+    await startProcess(createMemoryStore({ memory, clock }))
+    if (how === 'stopped') await process.stop()
+    await grows()
+    server.endAnswer(token)
+    await passes('the answer is whole', () => (screens.at(-1) ?? '').includes(endingOf(token)))
+    await passes('its text has no hole', () => !newest().includes('…'))
+    const bot = telegram.screen(chat).filter(({ from }) => from === 'bot')
+    // What the rejected run said stays, and the answer has one message.
+    expect(bot.slice(0, before.length)).toEqual(before)
+    expect(bot.length).toBe(before.length + 1)
+  },
+)

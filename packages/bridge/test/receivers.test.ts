@@ -693,3 +693,47 @@ test.each([
   await received
   expect([all.done, all.told]).toEqual([[], [texts.notTaken]])
 })
+
+describe.each([
+  ['that its owner received', true],
+  ['at another member', false],
+])('a press %s while it was suspended', (_, isAtOwner) => {
+  /** A member that was suspended for that long. */
+  async function suspendedFor(ms: number) {
+    const { one } = await joinReceivers()
+    const owner = await joinOwner()
+    await all.pass(2000)
+    all.clock.step(ms)
+    const member = isAtOwner ? owner : one
+    return async () => {
+      const received = member.receive('tg', all.press('b/run/1'), 'p1')
+      await all.pass(2000)
+      await received
+      return [all.done, all.told]
+    }
+  }
+  const refused = [[], [texts.notTaken]]
+  const done = [['owner pressed b/run/1'], ['Done: b/run/1']]
+
+  test.each([3000, 600_000])('is not carried out after %i ms, and the person is told so', async (ms) => {
+    const press = await suspendedFor(ms)
+    expect(await press()).toEqual(refused)
+  })
+
+  test('is not carried out either if a timer ran before it was read', async () => {
+    const press = await suspendedFor(3000)
+    await all.pass(500)
+    expect(await press()).toEqual(refused)
+  })
+
+  test('is carried out if it is still in time', async () => {
+    const press = await suspendedFor(600)
+    expect(await press()).toEqual(done)
+  })
+
+  test('is carried out if it came after that', async () => {
+    const press = await suspendedFor(3000)
+    await all.pass(2000)
+    expect(await press()).toEqual(done)
+  })
+})

@@ -41,7 +41,7 @@ export interface Receiver {
   receive(channel: string, inbound: Inbound, id?: string): Promise<void>
   /** Call it with each hint of the store. Begins what the hint is about, if that is for this process. */
   onHint(hint: string): void
-  /** Begins to look at the stored messages every 5 s, because hints may be lost. */
+  /** Begins to look at the stored messages every 5 s, because hints may be lost, and to notice when the process is suspended. */
   start(): void
   /** Stops looking. */
   stop(): void
@@ -70,6 +70,12 @@ const holdMs = 2000
 const mostReceipts = 500
 /** How often the stored messages are looked at without a hint, in ms. */
 const lookMs = 5000
+/** How often a process notes that it runs, in ms. */
+const pulseMs = 250
+/** A process that has not noted for this long did not run, in ms. */
+const suspendedMs = 2 * pulseMs
+/** For how long after that it reads what arrived while it did not run, in ms. */
+const catchUpMs = 1000
 
 /** Creates the receiver of a process. */
 export function createReceiver(options: {
@@ -109,7 +115,12 @@ export function createReceiver(options: {
   const addressedAlbums = createRecent<true>(mostAlbums)
   let receipts = 0
   let stopTimer = (): void => {}
-  return { receive, onHint, start, stop: () => stopTimer() }
+  let stopPulse = (): void => {}
+  /** How long ago this process noted that it runs, in ms. */
+  let sincePulseMs = (): number => 0
+  /** The last time that this process did not run: how long ago it began and ended, in ms. */
+  let suspension = { sinceBeginMs: sincePulseMs, sinceEndMs: () => Number.POSITIVE_INFINITY }
+  return { receive, onHint, start, stop }
 
   /** Returns the intake of a place. Undefined if another member owns the place, or will. */
   function ownerOf(place: ChatPlace): Intake | undefined {
@@ -117,13 +128,41 @@ export function createReceiver(options: {
     return intake?.isEnded() ? undefined : intake
   }
 
-  /** Looks at everything that is stored for this process each time `lookMs` have passed. */
   function start(): void {
+    lookAgain()
+    pulse()
+  }
+
+  function stop(): void {
+    stopTimer()
+    stopPulse()
+    // It may still receive.
+    sincePulseMs = () => 0
+  }
+
+  /** Looks at everything that is stored for this process each time `lookMs` have passed. */
+  function lookAgain(): void {
     stopTimer = clock.after(lookMs, () => {
-      start()
+      lookAgain()
       void look()
       facts.lookAtAll()
     })
+  }
+
+  /** Notes regularly that this process runs. */
+  function pulse(): void {
+    if (sincePulseMs() > suspendedMs) suspension = { sinceBeginMs: sincePulseMs, sinceEndMs: stopwatch(clock) }
+    sincePulseMs = stopwatch(clock)
+    stopPulse = clock.after(pulseMs, pulse)
+  }
+
+  /**
+   * Returns how long an action that is read now may have waited in this process's sockets, in ms: since the process was
+   * suspended, for example by SIGSTOP or because the computer slept. Platforms don't send when a button was pressed.
+   */
+  function mostWaitedMs(): number {
+    if (sincePulseMs() > suspendedMs) return sincePulseMs()
+    return suspension.sinceEndMs() < catchUpMs ? suspension.sinceBeginMs() : 0
   }
 
   /** Loads changed ids of chats, and then has the owned shards look for which messages, presses or sessions are stored. Reports errors. */
@@ -205,7 +244,8 @@ export function createReceiver(options: {
   ): Promise<void> {
     const deliversOnce = connections.get(channel)?.deliversOnce
     const until = clock.now() + holdMs
-    const sinceReceivedMs = stopwatch(clock)
+    const [waitedMs, sinceReadMs] = [mostWaitedMs(), stopwatch(clock)]
+    const sinceReceivedMs = (): number => waitedMs + sinceReadMs()
     // The platform may redeliver it, to this process or to another one.
     if (!isHeld()) await (deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(() => {})
     if (!isHeld()) throw new NotTakenError()

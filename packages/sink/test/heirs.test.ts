@@ -248,3 +248,25 @@ test('whatever happens to its processes, a reader sees a text that only grows, a
 
   expect(problems).toEqual([])
 })
+
+test('a text that another process goes on with keeps the interval of its edits', async () => {
+  const limits = { editIntervalMs: 1100, perChat: { calls: 3, perMs: 3300 } }
+  const { fake, clock, ...heirs } = createHeirs({ fake: { limits }, sink: { policy: quiet } })
+  const calls = () => fake.calls.flatMap(({ verb, at }) => (verb === 'typing' ? [] : [at]))
+  const writeUntil = async (isSo: () => boolean): Promise<void> => {
+    for (let words = 0; !isSo() && words < 100; words++) {
+      await heirs.write(' a')
+      await heirs.pass(100)
+    }
+  }
+  await heirs.write('The first words of the answer,')
+  // The chat then allows a burst.
+  await heirs.pass(5000)
+  await writeUntil(() => calls().length === 2)
+  await heirs.pass(300)
+  await heirs.replace('stopped')
+  await writeUntil(() => calls().length === 6)
+  const [, first = 0] = calls()
+  // An edit of the next process at once would use up the burst, and those after it would be late.
+  expect(calls().slice(1)).toEqual([0, 1100, 2200, 3300, 4400].map((ms) => first + ms))
+})

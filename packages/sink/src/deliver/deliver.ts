@@ -203,7 +203,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Loads a ledger. `isSameReply` as in `LedgerStorage`. Rejects only if another process took over. */
   async function loadUnder(newKey: string, isSameReply = false): Promise<Ledger> {
     loadedLedger = recoveredLedger(await storage.load(newKey, isSameReply), postResolution)
-    if (loadedLedger.recent) pace.addRecentCalls(loadedLedger.recent)
+    const { recent } = loadedLedger
+    if (recent) {
+      pace.addRecentCalls(recent)
+      schedule.continueAfter(Math.max(...Object.values(recent.times).flat()))
+    }
     return loadedLedger
   }
 

@@ -18,6 +18,11 @@ export interface Schedule {
   isGathering(operation: Operation): boolean
   /** Registers which growing text of these waits to be written, for the other replies that share a budget. */
   setWaitingText(operations: readonly Operation[]): void
+  /**
+   * Goes on after the last call of an earlier process, in ms since the epoch, so that a growing text keeps its interval: two edits in a
+   * short time would use up a burst, and the one after them would be late.
+   */
+  continueAfter(calledAt: number): void
   /** Registers that no text grows any more. `stopped`: because another process may go on with the reply. */
   endText(how: 'settled' | 'stopped'): void
   /** False for a growing text that was refused and has not changed since. */
@@ -93,6 +98,10 @@ export function createSchedule({
     setWaitingText: (operations) => {
       const text = operations.find((one) => one.priority === 'text' && writesGrowingText(one))
       pace.setGrowingText(owner, text && callKindFor(text), intervalMs)
+    },
+    continueAfter: (calledAt) => {
+      // The clock of the other process may be ahead.
+      writtenAt = Math.max(writtenAt, Math.min(calledAt, clock.now()))
     },
     endText: (how) => pace.endGrowingText(owner, how),
     isDue,

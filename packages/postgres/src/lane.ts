@@ -10,10 +10,32 @@ import { closedError, codeOf, isRefusedByServer, toStoreError } from './errors.t
 export interface Lane {
   /** Commits. Commits that wait at the same time are sent together. */
   commit(commit: Commit): Promise<Committed>
+  /**
+   * Reads the rows of a range of keys, from `low` to before `high`. Reads that wait at the same time are sent together: a statement is
+   * run once for all of its ranges.
+   */
+  read<Row extends object>(statement: RangeStatement<Row>, low: Buffer, high: Buffer): Promise<readonly Row[]>
   /** Runs a statement that can be repeated without harm. Resolves with its rows. */
   run<Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[]): Promise<readonly Row[]>
   /** Waits for the calls so far, at most `closeMs`, and then rejects those that are left, and all later ones. */
   close(): Promise<void>
+}
+
+/** A statement that reads the rows of several ranges, by `inRanges`. */
+export interface RangeStatement<Row extends object> {
+  readonly sql: string
+  /** Decodes a row. Undefined for one that is left out. */
+  readonly toRow: (row: pg.QueryResultRow) => Row | undefined
+}
+
+/**
+ * Returns a statement that runs `select` for each of several ranges, from `low` to before `high`. Its rows are in the order of a column,
+ * and have the number of their range, from 1, as `n`.
+ */
+export function inRanges(select: string, order: string): string {
+  const ranges = 'unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS ranges(low, high, n)'
+  // PostgreSQL can't know how few rows a range has. OFFSET keeps it from reading the whole table instead of the index for each range.
+  return `SELECT n, found.* FROM ${ranges} CROSS JOIN LATERAL (${select} OFFSET 0) AS found ORDER BY n, ${order}`
 }
 
 /** A call of `Store.commit`. */
@@ -30,9 +52,18 @@ type TimedCommit = Omit<Commit, 'withinMs'> & { readonly leftMs: (() => number) 
 /** A commit or another call that was not answered yet. */
 type Task = { readonly reject: (error: StoreError) => void } & (
   | { readonly type: 'commit'; readonly commit: TimedCommit; readonly resolve: (result: Committed) => void }
+  | { readonly type: 'read'; readonly range: Range; readonly resolve: (rows: readonly pg.QueryResultRow[]) => void }
   | { readonly type: 'run'; readonly run: () => Promise<void> }
 )
+type ReadTask = Extract<Task, { readonly type: 'read' }>
 type CommitTask = Extract<Task, { readonly type: 'commit' }>
+
+/** A range that a statement is to read. */
+interface Range {
+  readonly sql: string
+  readonly low: Buffer
+  readonly high: Buffer
+}
 
 /** How long a batch may take, in ms. Then it is sent again, which is harmless. */
 const commitMs = 3000
@@ -42,7 +73,7 @@ const runMs = 10_000
 const againMs = 250
 /** How long calls wait for a batch whose outcome is unknown, and a batch for other processes, in ms. */
 const patienceMs = 5000
-/** How many commits are sent together. */
+/** How many commits, or reads, are sent together. */
 const mostOfBatch = 100
 /** How long `close` waits for calls, in ms. */
 const closeMs = 2000
@@ -59,7 +90,7 @@ export function createLane(connection: Connection, schema: string, server: strin
   let batches = 0
   let working: Promise<void> | undefined
   let isClosed = false
-  return { commit, run, close }
+  return { commit, read, run, close }
 
   async function commit(commit: Commit): Promise<Committed> {
     requireOpen()
@@ -69,6 +100,18 @@ export function createLane(connection: Connection, schema: string, server: strin
     return await new Promise((resolve, reject) =>
       add({ type: 'commit', commit: { ...commit, leftMs }, resolve, reject }),
     )
+  }
+
+  async function read<Row extends object>(
+    { sql, toRow }: RangeStatement<Row>,
+    low: Buffer,
+    high: Buffer,
+  ): Promise<readonly Row[]> {
+    requireOpen()
+    const rows = await new Promise<readonly pg.QueryResultRow[]>((resolve, reject) =>
+      add({ type: 'read', range: { sql, low, high }, resolve, reject }),
+    )
+    return rows.flatMap((row) => toRow(row) ?? [])
   }
 
   async function run<Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
@@ -90,23 +133,45 @@ export function createLane(connection: Connection, schema: string, server: strin
       if (head.type === 'run') {
         tasks.shift()
         await head.run().catch((error: unknown) => head.reject(toStoreError(server, error)))
+      } else if (head.type === 'read') {
+        await readBatch(nextBatch('read'))
       } else {
-        const batch = nextBatch()
-        tasks.splice(0, batch.length)
-        await commitBatch(batch)
+        await commitBatch(nextBatch('commit'))
       }
     }
     working = undefined
   }
 
-  /** Returns the commits at the head of the tasks, at most `mostOfBatch`. */
-  function nextBatch(): readonly CommitTask[] {
-    const batch: CommitTask[] = []
-    for (const task of tasks) {
-      if (task.type !== 'commit' || batch.length === mostOfBatch) break
-      batch.push(task)
+  /** Removes the tasks of a type from the head of the tasks, at most `mostOfBatch`, and returns them. */
+  function nextBatch<Type extends Task['type']>(type: Type): readonly Extract<Task, { readonly type: Type }>[] {
+    const batch: Extract<Task, { readonly type: Type }>[] = []
+    for (let head = tasks[0]; head && isOf(head, type) && batch.length < mostOfBatch; head = tasks[0]) {
+      batch.push(head)
+      tasks.shift()
     }
     return batch
+  }
+
+  /** Runs each statement of some reads once for all of its ranges. A read that is refused rejects alone. Never rejects. */
+  async function readBatch(batch: readonly ReadTask[]): Promise<void> {
+    for (const sql of new Set(batch.map(({ range }) => range.sql)))
+      await readRanges(
+        sql,
+        batch.filter(({ range }) => range.sql === sql),
+      )
+  }
+
+  /** Runs a statement for the ranges of all its reads. If the server refuses it, runs it for each. Never rejects. */
+  async function readRanges(sql: string, reads: readonly ReadTask[]): Promise<void> {
+    try {
+      const ranges = [reads.map(({ range }) => range.low), reads.map(({ range }) => range.high)]
+      const found = reads.map((): pg.QueryResultRow[] => [])
+      for (const row of await runRepeatable<pg.QueryResultRow>(sql, ranges)) found[Number(row.n) - 1]?.push(row)
+      for (const [index, { resolve }] of reads.entries()) resolve(found[index] ?? [])
+    } catch (cause) {
+      if (reads.length > 1 && isRefusedByServer(cause)) for (const one of reads) await readRanges(sql, [one])
+      else for (const { reject } of reads) reject(toStoreError(server, cause))
+    }
   }
 
   /**
@@ -219,6 +284,11 @@ export function createLane(connection: Connection, schema: string, server: strin
   function requireOpen(): void {
     if (isClosed) throw closedError()
   }
+}
+
+/** Whether a task is of a type. */
+function isOf<Type extends Task['type']>(task: Task, type: Type): task is Extract<Task, { readonly type: Type }> {
+  return task.type === type
 }
 
 /** Whether the server served another process first, and would serve this one if it tried again. */

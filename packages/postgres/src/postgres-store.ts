@@ -6,7 +6,7 @@ import { addressOf, type Connection, connectMs, createConnection, sizeOf } from 
 import { afterPrefix, isKey, keyBytes, keyText, packed, unpacked } from './encoding.ts'
 import { closedError, isRefusedByServer, toStoreError } from './errors.ts'
 import { createHintListener, type HintListenerOptions } from './hints.ts'
-import { createLane } from './lane.ts'
+import { createLane, inRanges, type RangeStatement } from './lane.ts'
 import { channelOf, migrate, versionOf } from './schema.ts'
 
 /** Where a state is in PostgreSQL. */
@@ -104,29 +104,31 @@ function openStore(options: PostgresStoreOptions): Store {
   // A renewal must not wait for commits.
   const leasing = createConnection(pool, server)
   const timeNow = `(SELECT ${schema}.store_time())`
-  const alive = `(expires_at IS NULL OR expires_at > ${timeNow})`
+  const left = `(extract(epoch FROM expires_at - ${timeNow}) * 1000)::float8 AS expires_in_ms`
+  const values: RangeStatement<StoredValue> = {
+    sql: inRanges(
+      `SELECT key, value, ${left} FROM ${schema}.stored WHERE key >= low AND key < high AND (expires_at IS NULL OR expires_at > ${timeNow})`,
+      'key',
+    ),
+    toRow: ({ key, value, expires_in_ms: expiresInMs }) =>
+      isKey(key) ? { key: keyText(key), value: unpacked(value), expiresInMs: expiresInMs ?? undefined } : undefined,
+  }
+  const queued = `FROM ${schema}.queued WHERE queue >= low AND queue < high`
+  const entries: RangeStatement<QueuedValue> = {
+    sql: inRanges(`SELECT id, value, position ${queued}`, 'position'),
+    toRow: ({ id, value }) => (isKey(id) ? { id: keyText(id), value: unpacked(value) } : undefined),
+  }
+  const queueNames: RangeStatement<{ readonly name: string }> = {
+    sql: inRanges(`SELECT DISTINCT queue ${queued}`, 'queue'),
+    toRow: ({ queue }) => (isKey(queue) ? { name: keyText(queue) } : undefined),
+  }
   const hints = createHintListener({ ...listeningOf(options, pool, lane.run), channel: channelOf(schema) })
   let isClosed = false
   return {
-    read: async (key) => {
-      const sql = `SELECT value FROM ${schema}.stored WHERE key = $1 AND ${alive}`
-      const [row] = await lane.run<{ value: string }>(sql, [keyBytes(key)])
-      return row && unpacked(row.value)
-    },
-    list: async (prefix) => {
-      const left = `(extract(epoch FROM expires_at - ${timeNow}) * 1000)::float8 AS expires_in_ms`
-      const sql = `SELECT key, value, ${left} FROM ${schema}.stored WHERE ${within('key')} AND ${alive} ORDER BY key`
-      return (await lane.run<ValueRow>(sql, rangeOf(prefix))).filter(({ key }) => isKey(key)).map(toStoredValue)
-    },
-    queue: async (name) => {
-      const sql = `SELECT id, value FROM ${schema}.queued WHERE queue = $1 ORDER BY position`
-      return (await lane.run<EntryRow>(sql, [keyBytes(name)])).filter(({ id }) => isKey(id)).map(toQueuedValue)
-    },
-    queues: async (prefix) => {
-      const sql = `SELECT DISTINCT queue FROM ${schema}.queued WHERE ${within('queue')}`
-      const names = (await lane.run<{ queue: Buffer }>(sql, rangeOf(prefix))).map(({ queue }) => queue)
-      return names.filter(isKey).map(keyText)
-    },
+    read: async (key) => (await lane.read(values, ...onlyKey(key)))[0]?.value,
+    list: async (prefix) => await lane.read(values, ...keysOf(prefix)),
+    queue: async (name) => await lane.read(entries, ...onlyKey(name)),
+    queues: async (prefix) => (await lane.read(queueNames, ...keysOf(prefix))).map(({ name }) => name),
     // The server may crash while the process goes on, so each commit survives that, whatever `survives` is.
     commit: async (writes, lease, { hint, withinMs } = {}) => await lane.commit({ writes, lease, hint, withinMs }),
     beat: async (request) => {
@@ -181,37 +183,17 @@ function openStore(options: PostgresStoreOptions): Store {
   }
 }
 
-/** A row of `stored`. */
-interface ValueRow {
-  readonly key: Buffer
-  readonly value: string
-  readonly expires_in_ms: number | null
+/** Comes after all keys: no byte of one is 0xff. */
+const afterAll = Buffer.of(0xff)
+
+/** Returns the first key of a prefix, and the first one after it. */
+function keysOf(prefix: string): readonly [Buffer, Buffer] {
+  return [keyBytes(prefix), afterPrefix(prefix) ?? afterAll]
 }
 
-/** A row of `queued`. */
-interface EntryRow {
-  readonly id: Buffer
-  readonly value: string
-}
-
-/** Decodes a row of `stored`. */
-function toStoredValue({ key, value, expires_in_ms: expiresInMs }: ValueRow): StoredValue {
-  return { key: keyText(key), value: unpacked(value), expiresInMs: expiresInMs ?? undefined }
-}
-
-/** Decodes a row of `queued`. */
-function toQueuedValue({ id, value }: EntryRow): QueuedValue {
-  return { id: keyText(id), value: unpacked(value) }
-}
-
-/** Returns a condition for the keys of a prefix, with the parameters of `rangeOf`. */
-function within(column: string): string {
-  return `${column} >= $1 AND ($2::bytea IS NULL OR ${column} < $2)`
-}
-
-/** Returns the first key of a prefix, and the first one after it or null. */
-function rangeOf(prefix: string): readonly (Buffer | null)[] {
-  return [keyBytes(prefix), afterPrefix(prefix) ?? null]
+/** Returns a key, and the first one after it. */
+function onlyKey(key: string): readonly [Buffer, Buffer] {
+  return [keyBytes(key), Buffer.concat([keyBytes(key), Buffer.of(0)])]
 }
 
 /**

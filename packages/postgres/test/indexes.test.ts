@@ -30,6 +30,12 @@ describe.skipIf(!hasPostgres())(`the tables (${needsPostgres})`, () => {
     expect(await store.list('key/2999')).toHaveLength(8)
     expect(await store.queue('key/7')).toHaveLength(1)
     expect(await store.queues('key/2999')).toHaveLength(11)
+    // Sent together, so PostgreSQL reads many ranges at once.
+    const numbered = Array.from({ length: 100 }, (_, n) => `key/${100 * n + 1}`)
+    const read = await Promise.all(numbered.map(async (one) => (await store.read(one)) !== undefined))
+    expect(read.filter((isThere) => isThere)).toHaveLength(67)
+    const entries = await Promise.all(numbered.map(async (one) => (await store.queue(one)).length))
+    expect(entries).toEqual(numbered.map(() => 1))
     const writes = [
       { type: 'put', key: 'key/1', value: '1' },
       { type: 'put-if-absent', key: 'key/3', value: '3' },

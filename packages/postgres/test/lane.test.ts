@@ -60,6 +60,17 @@ describe.skipIf(!hasPostgres())(`commits (${needsPostgres})`, () => {
     expect((await store.list('')).length).toBe(99)
   })
 
+  test('are seen by the reads after them, and not by those before', async () => {
+    const store = await open()
+    await store.commit([put('key', 'old')])
+    const [before, , after] = await Promise.all([
+      store.read('key'),
+      store.commit([put('key', 'new')]),
+      Promise.all([store.read('key'), store.list('k'), store.queue('key'), store.queues('')]),
+    ])
+    expect([before, after]).toMatchObject(['old', ['new', [{ key: 'key', value: 'new' }], [], []]])
+  })
+
   test('may have keys, and queues with ids, of 2,600 bytes that can not be compressed', async () => {
     const store = await open(url)
     const key = randomBytes(1950).toString('base64')
@@ -226,6 +237,21 @@ describe.skipIf(!hasPostgres())(`commits (${needsPostgres})`, () => {
     await expect.poll(count).toBeLessThanOrEqual(2)
     await store.close()
     await expect.poll(count).toBe(0)
+  })
+
+  test('reads that wait at the same time are one statement', async () => {
+    const store = await open()
+    const keys = Array.from({ length: 50 }, (_, index) => `key${index}`)
+    await store.commit(keys.map((key) => put(key, `value of ${key}`, 60_000)))
+    await admin.query('CREATE SEQUENCE reply.reads')
+    await setClock("PERFORM nextval('reply.reads'); RETURN clock_timestamp()")
+    const counted = async (): Promise<number> =>
+      (await admin.query<{ count: number }>('SELECT last_value::int AS count FROM reply.reads')).rows[0]?.count ?? 0
+    await store.read('key0')
+    const ofOne = await counted()
+    const read = await Promise.all(keys.map(async (key) => await store.read(key)))
+    expect(read).toEqual(keys.map((key) => `value of ${key}`))
+    expect(await counted()).toBe(2 * ofOne)
   })
 
   test('a state that is removed while it is open is an error, and no commit is made again and again', async () => {

@@ -424,9 +424,9 @@ export function createRunner(services: BridgeServices): Runner {
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToCurrentKeys(state, registry, enqueue)
     for (const prompt of waiting) earlier.add(rowName({ key: queueNameOf(prompt), id: queueIDOf(prompt) }))
-    // First: those that `countTries` stores are made by this process already.
-    const left = await agentStops.stored()
-    const listed = await countTries(await registry.all())
+    // The stops now: those that `countTries` stores are made by this process already. Stores send reads of the same time together.
+    const [left, stored] = await Promise.all([agentStops.stored(), registry.all()])
+    const listed = await countTries(stored)
     for (const stop of left) addRestoring(stop, agentStops.makeAgain(stop, listed))
     const newestRuns = await registry.newestOfSessions()
     for (const { execution, ageMs } of newestRuns) agesMs.set(keyOf(execution), ageMs)
@@ -654,7 +654,8 @@ export async function moveToCurrentKeys(
   registry: Pick<Registry, 'writeExecution' | 'writeLog'>,
   enqueue: Runner['enqueue'],
 ): Promise<readonly QueuedPrompt[]> {
-  for (const { key, value, expiresInMs } of await state.list('execution/')) {
+  const [executions, queues] = await Promise.all([state.list('execution/'), state.queues('prompts/')])
+  for (const { key, value, expiresInMs } of executions) {
     const execution = toExecution(value)
     const write = { ...registry.writeExecution(execution), expiresInMs }
     if (write.key === key) continue
@@ -664,7 +665,7 @@ export async function moveToCurrentKeys(
     await state.commit([{ type: 'remove', key }, { type: 'remove', key: logKey }, write, ...moved])
   }
   const waiting: QueuedPrompt[] = []
-  for (const queue of await state.queues('prompts/')) {
+  for (const queue of queues) {
     for (const { id, value } of await state.queue(queue)) {
       const prompt = toQueuedPrompt(value)
       const requeue = enqueue(prompt)

@@ -259,7 +259,8 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   /** Picks up runs, prompts and messages, in the order in which they need each other, and then reports failed answers. */
   async function restore(): Promise<void> {
     // The earlier owner may have been told of a chat's new id just before this process took over.
-    for (const step of [host.loadMoves, tries.load, runner.restoreRuns, backlog.restoreBacklog, intake.restore]) {
+    const load = async (): Promise<void> => void (await Promise.all([host.loadMoves(), tries.load()]))
+    for (const step of [load, runner.restoreRuns, backlog.restoreBacklog, intake.restore]) {
       await step()
       stopping.signal.throwIfAborted()
     }

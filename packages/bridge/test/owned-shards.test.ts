@@ -111,6 +111,20 @@ test('a shard whose chat waits for an edit is handed over right after it, and do
   expect(released).toEqual(['00', '02', '01'])
 })
 
+test('a shard whose chat waits for an edit is not stopped while it would wait for a turn behind idle ones', async () => {
+  const clock = createHandClock()
+  const began = clock.now()
+  // It is edited in 100 ms, and then each 1.1 s. The idle ones have all begun to stop after 300 ms.
+  const unshownForMs = (name: string): number => (name === 'shard/01' ? (clock.now() - began + 1000) % 1100 : 0)
+  const idle = Array.from({ length: 8 }, (_, index) => '0'.repeat(index + 1))
+  const { shards, released } = await scene({ names: ['01', ...idle], stopMs: 300, unshownForMs, clock })
+  void shards.handOver(9000)
+  await clock.advance(1475, rest)
+  expect(released.toSorted()).toEqual(idle)
+  await clock.advance(50, rest)
+  expect(released.at(-1)).toBe('01')
+})
+
 test('a shard with two chats that are edited at different times waits until both lack little', async () => {
   const clock = createHandClock()
   const began = clock.now()

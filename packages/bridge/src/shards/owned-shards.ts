@@ -243,23 +243,35 @@ export function createOwnedShards({
     return [...owned.values()].filter((one) => !leaving.has(one)).toSorted((a, b) => a.shard.runs() - b.shard.runs())
   }
 
-  /**
-   * Stops and releases shards, each once its chats lack little, `atOnce` at the same time. Begins none from `until` on, in ms since
-   * the epoch. Never rejects.
-   */
+  /** Like `handOverInTurn`, and remembers that it is in progress. Never rejects. */
   async function handOverAll(chosen: readonly Owned[], until: number): Promise<void> {
-    const takeTurn = createTurns(atOnce)
-    const all = chosen.map(async (one) => {
-      await whenShown(one, Math.min(until, clock.now() + shownMs))
-      await takeTurn(async () => {
-        if (clock.now() >= until) return
-        await stopAndRelease(one, Math.min(stopMs, until - clock.now()))
-        leaving.delete(one)
-      })
-    })
-    const handover = Promise.all(all).then(() => {})
+    const handover = handOverInTurn(chosen, until)
     handovers.add(handover)
     await handover.finally(() => handovers.delete(handover))
+  }
+
+  /**
+   * Stops and releases shards, `atOnce` at the same time. Those that follow runs come once the others were begun, each when its chats
+   * lack little, so that they then need not wait for a turn. Begins none from `until` on, in ms since the epoch.
+   */
+  async function handOverInTurn(chosen: readonly Owned[], until: number): Promise<void> {
+    const takeTurn = createTurns(atOnce)
+    const handOverOne = async (one: Owned, endTurn: () => void): Promise<void> => {
+      if (clock.now() < until) {
+        await stopAndRelease(one, Math.min(stopMs, until - clock.now()))
+        leaving.delete(one)
+      }
+      endTurn()
+    }
+    const all: Promise<void>[] = []
+    const idle = chosen.filter(({ shard }) => shard.runs() === 0)
+    for (const one of idle) all.push(handOverOne(one, await takeTurn()))
+    for (const one of chosen) {
+      if (idle.includes(one)) continue
+      const shown = whenShown(one, Math.min(until, clock.now() + shownMs))
+      all.push(shown.then(async () => await handOverOne(one, await takeTurn())))
+    }
+    await Promise.all(all)
   }
 
   /** Resolves when the chats of a shard lack little of what they are to show, or when it stops, at the latest at `until`. */
@@ -299,16 +311,17 @@ export function createOwnedShards({
   }
 }
 
-/** Returns a function that runs tasks in their order, `count` at the same time, and resolves when a task is done. */
-function createTurns(count: number): (task: () => Promise<void>) => Promise<void> {
+/**
+ * Returns a function that waits for a turn, and resolves with the function that ends it. `count` turns are taken at the same time, and
+ * those that wait come in their order.
+ */
+function createTurns(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
   let free = count
-  return async (task) => {
+  return async () => {
     if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
     else free -= 1
-    try {
-      await task()
-    } finally {
+    return () => {
       const next = waiting.shift()
       if (next) next()
       else free += 1

@@ -29,7 +29,7 @@ import type { NoticeTarget } from './notices/outbox.ts'
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
 import type { ChatPlace } from './place.ts'
-import { createFindFollowTarget } from './runs/follow-target.ts'
+import { createFollowRules, toFollowHint } from './runs/follow-target.ts'
 import { createSessionReads } from './runs/session-reads.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
 import { createFileReaders } from './servers/file-readers.ts'
@@ -123,11 +123,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     turns: createTurns(clock),
     transcriber: () => transcriber,
     sessionReads: createSessionReads(),
-    findFollowTarget: createFindFollowTarget({
+    followRules: createFollowRules({
       state,
       config,
       people,
       mirrors,
+      withFirstID,
       hasChannel: (name) => connections.has(name),
     }),
     clock,
@@ -159,7 +160,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     directoryOf: (name) => config.servers[name]?.directory,
     shards,
     shardOf: (place) => shardOf(place, mirrors),
-    findFollowTarget: host.findFollowTarget,
+    findFollowTarget: host.followRules.findTarget,
     state,
     clock,
     emit,
@@ -445,6 +446,9 @@ export function createBridge(options: BridgeOptions): Bridge {
   /** Does at once what another process told: it released leases, was told to pause, or stored something for this one. */
   function onHint(hint: string): void {
     receiver.onHint(hint)
+    const follow = toFollowHint(hint)
+    if (follow) serverWatches.lookAgain(follow.server, follow.sessionID)
+    else if (hint === '') for (const server of serverNames) serverWatches.lookAgain(server)
     if (hint === 'free' || hint === 'frozen' || hint === 'demand') beatNow()
   }
 

@@ -64,6 +64,20 @@ export const texts = {
     all: 'This chat shows runs that were started elsewhere, with what was asked.',
     none: 'This chat shows nothing of runs that were started elsewhere.',
   },
+  followAppliesTo: (which: readonly string[]) => `It applies to ${which.join(', and to ')}.`,
+  followSession: {
+    here: 'the session that this chat works with',
+    next: 'the next session that this chat begins or switches to',
+    elsewhere: 'The session that this chat had is no longer its own: another chat has taken it over.',
+  },
+  followOthers: {
+    here: 'sessions that no chat works with',
+    elsewhere: 'Sessions that no chat works with have another chat, their `homeChat`.',
+    last: 'Of other sessions, it shows the requests alone, for a day after they were prompted here.',
+    none: 'Sessions that no chat works with are shown nowhere, unless the config names a `homeChat` for them.',
+  },
+  followNoAsks:
+    'This chat shows nothing of runs that were started elsewhere: the config turns progress off, and with it requests.',
   followHelp: '/follow asks, /follow all or /follow none changes it.',
   followWhat: (given: string) => `“${given}” is none of these: asks, all, none.`,
   mirrored: (name: string, text: string) => `**${name}:** ${text}`,

@@ -118,3 +118,57 @@ test('sessions of the desk are listed and taken over with `approve` alone', asyn
   await passes(shows('touch mine'))
   expect([posted('touch mine').length, posted('touch mine', 2).length]).toEqual([1, 0])
 })
+
+test('a request that waits is shown once the chat takes its session over, or follows requests again', async () => {
+  const { desk, passes, telegram } = await startDesk({ server: { directory: '/shop' } })
+  const other = desk('ses_desk', 'Go', '/shop')
+  askIn(other, 'early')
+  await passes(() => false, 1000)
+  expect(posted('touch early')).toEqual([])
+  telegram.say(1, '/switch ses_desk')
+  await passes(shows('touch early'))
+  telegram.say(1, '/follow none')
+  await passes(shows('shows nothing of runs'))
+  other.closeAsk('early')
+  other.end({ type: 'completed' })
+  const next = desk('ses_desk', 'Again', '/shop')
+  askIn(next, 'hidden')
+  await passes(() => false, 1000)
+  expect(posted('touch hidden')).toEqual([])
+  telegram.say(1, '/follow asks')
+  await passes(shows('touch hidden'))
+  await passes(() => false, 1000)
+  expect([posted('touch early').length, posted('touch hidden').length]).toEqual([1, 1])
+  next.end({ type: 'completed' })
+})
+
+test('a chat that takes a session over also shows the request that the home chat shows, and the first answer closes both', async () => {
+  const { desk, passes, telegram } = await startDesk({ server: { directory: '/shop', homeChat: 'telegram:2' } })
+  const run = desk('ses_desk', 'Go', '/shop')
+  const answers = askIn(run, 'one')
+  await passes(shows('touch one', 2))
+  telegram.say(1, '/switch ses_desk')
+  await passes(shows('touch one'))
+  const { settled } = telegram.press(1, posted('touch one')[0]?.messageId ?? 0, 'Allow once')
+  await passes(() => answers.length > 0)
+  await settled
+  await passes(() => [1, 2].every((chat) => posted('touch one', chat).every(({ buttons }) => buttons.length === 0)))
+  expect(answers).toEqual(['once'])
+  expect([1, 2].map((chat) => posted('touch one', chat).map(({ buttons }) => buttons.length))).toEqual([[0], [0]])
+  run.end({ type: 'completed' })
+})
+
+test('/follow names the sessions to which it applies', async () => {
+  const { passes, telegram } = await startDesk({ server: { directory: '/shop', follow: 'all' } })
+  const said = (): string => driven?.said(1).at(-1) ?? ''
+  telegram.say(1, '/follow')
+  await passes(() => said().includes('/follow asks'))
+  expect(said()).toContain(
+    'It applies to the session that this chat works with. Of other sessions, it shows the requests alone',
+  )
+  telegram.say(1, '/new')
+  await passes(() => said().includes('new session'))
+  telegram.say(1, '/follow all')
+  await passes(() => said().includes('with what was asked'))
+  expect(said()).toContain('It applies to the next session that this chat begins or switches to.')
+})

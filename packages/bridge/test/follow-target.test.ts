@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { createPeople } from '../src/people/people.ts'
-import { createFindFollowTarget, followObserver } from '../src/runs/follow-target.ts'
+import type { ChatPlace } from '../src/place.ts'
+import { createFollowers, createFollowRules, followHint, toFollowHint } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
 
 const prompted = {
@@ -13,22 +14,19 @@ const prompted = {
 } as Reply
 const pending = { requestID: 'que_1', type: 'question', status: 'pending', questions: [] }
 const asking = { ...prompted, asks: [pending] } as unknown as Reply
-const ann = { channel: 'tg', chat: { id: '1', kind: 'private' } }
+const ann: ChatPlace = { channel: 'tg', chat: { id: '1', kind: 'private' } }
 
-/** Looks with these rows of the state, and this entry of the server. */
-async function targetOf(
-  reply: Reply,
-  rows: Record<string, unknown>,
-  server: object = {},
-  router: object = {},
-  mirrors = createMirrors([]),
-) {
+type Rows = Record<string, unknown>
+
+/** The rules with these rows of the state, and this entry of the server. */
+function rulesOf(rows: Rows, server: object = {}, router: object = {}, mirrors = createMirrors([]), more: object = {}) {
   const config = parseConfig({
     servers: { home: { url: 'http://127.0.0.1:4096', directory: '/shop', ...server } },
     channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
     router,
+    ...more,
   })
-  const find = createFindFollowTarget({
+  return createFollowRules({
     state: {
       read: async (key) =>
         key in rows ? (typeof rows[key] === 'string' ? rows[key] : JSON.stringify(rows[key])) : undefined,
@@ -41,7 +39,11 @@ async function targetOf(
     mirrors,
     hasChannel: (name) => name === 'tg',
   })
-  return await find('home', reply)
+}
+
+/** Looks with the same. */
+async function targetOf(reply: Reply, ...given: Parameters<typeof rulesOf>) {
+  return await rulesOf(...given).findTarget('home', reply)
 }
 
 const works = { 'session-chat/home/ses_1': ann }
@@ -105,6 +107,45 @@ test('a run is not followed if a chat wrote its prompt, if its chat shows it any
   })
 })
 
+test('a chat that can show nothing of the server any more is passed over', async () => {
+  const gone = { 'session-chat/home/ses_1': { channel: 'old', chat: { id: '1' } } }
+  const atHome = { type: 'chat', place: { channel: 'tg', chat: { id: '-5', thread: '7' } }, follows: 'asks' }
+  expect(await targetOf(asking, gone, home)).toEqual(atHome)
+  const servers = {
+    home: { url: 'http://127.0.0.1:4096', directory: '/shop', ...home },
+    wiki: { url: 'http://127.0.0.1:4097' },
+  }
+  const moved = { servers, routes: { tg: 'wiki' } }
+  expect(await targetOf(asking, works, {}, {}, createMirrors([]), moved)).toEqual(atHome)
+  const hers = promptedBy('1', { id: '1', kind: 'private' })
+  const homeless = { servers: { ...servers, home: { ...servers.home, homeChat: undefined } }, routes: { tg: 'wiki' } }
+  expect(await targetOf(asking, hers, {}, {}, createMirrors([]), homeless)).toEqual({ type: 'no-chat' })
+})
+
+test('what /follow told when the chat used another server does not count', async () => {
+  const route = { 'route/tg/1/': { server: 'wiki', follow: 'none' } }
+  expect(await targetOf(asking, { ...works, ...route })).toEqual({ type: 'chat', place: ann, follows: 'asks' })
+})
+
+test('what a chat follows is told by the same rules', async () => {
+  const inSession = { server: 'home', sessionID: 'ses_1' }
+  const scopeOf = async (place: ChatPlace, route: object, ...given: Parameters<typeof rulesOf>) =>
+    await rulesOf(...given).scopeOf(place, { ...inSession, ...route })
+  const own = { follow: 'asks', session: 'here', others: 'last', hasNoAsks: false }
+  expect(await scopeOf(ann, {}, works)).toEqual(own)
+  expect(await scopeOf(ann, {}, works, home)).toEqual({ ...own, others: 'elsewhere' })
+  expect(await scopeOf(ann, {}, works, { homeChat: 'tg:1' })).toEqual({ ...own, others: 'here' })
+  expect(await scopeOf(ann, { sessionID: undefined }, works)).toEqual({ ...own, session: 'none' })
+  const group: ChatPlace = { channel: 'tg', chat: { id: '-7', kind: 'shared' } }
+  expect(await scopeOf(group, {}, works)).toEqual({ ...own, session: 'elsewhere', others: 'none' })
+  expect(await scopeOf(ann, {}, promptedBy('1', ann.chat))).toEqual({ ...own, session: 'none' })
+  expect(await scopeOf(ann, {}, works, { follow: 'all' }, { progress: { enabled: false } })).toEqual({
+    ...own,
+    follow: 'all',
+    hasNoAsks: true,
+  })
+})
+
 test('a run of a chat that left its session is not followed, although its server makes the ids of prompts', async () => {
   const rows = promptedBy('3', { id: '-7', kind: 'shared' })
   const posted = { sessionID: 'ses_1', at: 1, after: 'msg_0', text: 'Go ' }
@@ -135,7 +176,7 @@ test('a bridge that shows no requests follows none', async () => {
 test('it is looked for a target at the prompt and at each new ask, and once found, the rest is passed on in order', async () => {
   const looked: string[] = []
   const passed: string[] = []
-  const observer = followObserver(
+  const observer = createFollowers(
     async (reply) => {
       looked.push(reply.asks.map(({ requestID }) => requestID).join() || 'prompt')
       return looked.length < 3 ? undefined : observerOf(({ type }) => void passed.push(type))
@@ -143,7 +184,7 @@ test('it is looked for a target at the prompt and at each new ask, and once foun
     (error) => {
       throw error
     },
-  )
+  ).observe()
   const see = (reply: Reply, type = 'partChanged'): void => passOn(observer, { type, reply } as unknown as Observation)
   const rest = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve))
   see(emptyReply('ses_1'))
@@ -168,7 +209,7 @@ test('it is looked for a target at the prompt and at each new ask, and once foun
 test('a reply that was opened for a prompt of the chat, and that the prompt of another client overtook, is looked at with that prompt', async () => {
   const looked: string[] = []
   let isTaken = false
-  const observer = followObserver(
+  const observer = createFollowers(
     async ({ promptIDs: [id], prompt }) => {
       looked.push(`${id} ${prompt?.text}`)
       return isTaken ? {} : undefined
@@ -176,7 +217,7 @@ test('a reply that was opened for a prompt of the chat, and that the prompt of a
     (error) => {
       throw error
     },
-  )
+  ).observe()
   const see = async (reply: object): Promise<void> => {
     passOn(observer, { type: 'phaseChanged', reply: { ...emptyReply('ses_1'), ...reply } } as unknown as Observation)
     await new Promise((resolve) => setImmediate(resolve))
@@ -188,4 +229,40 @@ test('a reply that was opened for a prompt of the chat, and that the prompt of a
   expect(looked).toEqual([])
   await see({ prompt: { text: 'Theirs', files: [], parts: [{ id: 'prt_2' }] }, promptIDs: ['msg_2'] })
   expect(looked).toEqual(['msg_2 Theirs'])
+})
+
+test('an open reply is looked at again on request: with its session also if it is followed, otherwise only if it is not', async () => {
+  const looked: string[] = []
+  let follower: object | undefined
+  const followers = createFollowers(
+    async ({ sessionID }) => {
+      looked.push(sessionID)
+      return follower
+    },
+    (error) => {
+      throw error
+    },
+  )
+  const observer = followers.observe()
+  const see = async (reply: Reply): Promise<void> => {
+    passOn(observer, { type: 'phaseChanged', reply } as unknown as Observation)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const again = async (sessionID?: string): Promise<number> => {
+    followers.lookAgain(sessionID)
+    await new Promise((resolve) => setImmediate(resolve))
+    return looked.length
+  }
+  await see(asking)
+  expect([looked.length, await again('ses_2'), await again(), await again('ses_1')]).toEqual([1, 1, 2, 3])
+  follower = {}
+  expect([await again(), await again(), await again('ses_1')]).toEqual([4, 4, 5])
+  await see({ ...asking, phase: 'settled' })
+  expect(await again('ses_1')).toBe(5)
+})
+
+test('the hint to look again has the server and the session', () => {
+  expect(toFollowHint(followHint('a/b', 'ses/1'))).toEqual({ server: 'a/b', sessionID: 'ses/1' })
+  expect(toFollowHint(followHint('home'))).toEqual({ server: 'home' })
+  expect(toFollowHint('wake/07')).toBeUndefined()
 })

@@ -188,3 +188,17 @@ test('each request that no chat could show is told once', async () => {
   ])
   expect([events.length, errors]).toEqual([2, []])
 })
+
+test('a reply that no chat followed is handed over once it is looked at again', async () => {
+  const { watches, lease, watched, targets, followed } = await scene()
+  watches.lookAgain('home', 'ses_desk')
+  watches.add(lease)
+  const prompted = replyOf('ses_desk', 'Go on')
+  for (const observer of watched[0]?.observe(prompted) ?? [])
+    passOn(observer, { type: 'replyStarted', reply: prompted })
+  await rest()
+  targets.set('ses_desk', { type: 'chat', place: { channel: 'tg', chat: { id: '01' } }, follows: 'all' })
+  watches.lookAgain('home', 'ses_desk')
+  await rest()
+  expect(followed).toEqual(['home ses_desk 01 all'])
+})

@@ -1,8 +1,9 @@
 import type { Clock } from '@reply/core'
 import type { Actor, MessageRef } from '@reply/sink'
 import { createRecent } from '@reply/sink/internal'
+import { type ChatServers, serverOfChat } from '../config/chat-server.ts'
 import type { Mirrors } from '../config/mirrors.ts'
-import { type ChatPlace, chatKey, entryFor, placeKey } from '../place.ts'
+import { type ChatPlace, chatKey, placeKey } from '../place.ts'
 import {
   type Route,
   type SessionRef,
@@ -70,18 +71,14 @@ const mostWaiting = 20
 const mostPlaces = 1000
 
 /** Keeps routes and sessions in the state. Its writes are not made until they are committed. */
-export function createRoutes(options: {
-  readonly state: State
-  readonly clock: Clock
-  readonly mirrors: Mirrors
-  /** The names of all servers. */
-  readonly servers: readonly string[]
-  /** The config's `routes`. */
-  readonly routes: Readonly<Record<string, string>>
-  /** As in `ChatMigrations`. */
-  readonly withFirstID?: ((place: ChatPlace) => ChatPlace) | undefined
-}): Routes {
-  const { state, clock, mirrors, servers, routes } = options
+export function createRoutes(
+  options: ChatServers & {
+    readonly state: State
+    readonly clock: Clock
+    readonly mirrors: Mirrors
+  },
+): Routes {
+  const { state, clock, mirrors } = options
   /** By place: messages whose session is not known yet. */
   const waitingMessages = createRecent<readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>(mostPlaces)
   return {
@@ -106,7 +103,7 @@ export function createRoutes(options: {
    */
   async function routeOf(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
-    const server = configuredServer(place)
+    const server = serverOfChat(options, place)
     const route = stored === undefined ? undefined : toRoute(stored)
     // The config chooses the server. A session on another server is no longer used.
     if (server === undefined) return undefined
@@ -121,16 +118,6 @@ export function createRoutes(options: {
     const session = prompt.replyTo && (await sessionOfMessage(state, prompt, prompt.replyTo))
     if (!session || session.server !== placeRoute.server) return placeRoute
     return { ...placeRoute, sessionID: session.sessionID, title: undefined }
-  }
-
-  /**
-   * Returns the server that `routes` name for the place. If the config has no routes at all, returns its only server. Undefined
-   * otherwise.
-   */
-  function configuredServer(place: ChatPlace): string | undefined {
-    const server = entryFor(routes, place, options.withFirstID)
-    if (server !== undefined) return server
-    return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 
   /** Returns the writes that store a route. A thread with one counts as one that the bot works in. */

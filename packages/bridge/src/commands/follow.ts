@@ -1,9 +1,10 @@
 import { followModes } from '../config/schema.ts'
+import { type FollowScope, followHint } from '../runs/follow-target.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandServices } from './command.ts'
 
 /** Shows what the chat shows of runs that were started elsewhere, or changes it. */
-export function followCommand({ state, routes, config }: CommandServices): Command {
+export function followCommand({ state, routes, followRules }: CommandServices): Command {
   return {
     name: 'follow',
     usage: '[asks | all | none]',
@@ -12,14 +13,26 @@ export function followCommand({ state, routes, config }: CommandServices): Comma
     run: async ({ place, rest, target }) => {
       const { route } = await target()
       const chosen = rest.toLowerCase()
-      if (chosen === '') {
-        const follow = route.follow ?? config.servers[route.server]?.follow ?? 'asks'
-        return { text: `${texts.follow[follow]}\n\n${plain(texts.followHelp)}` }
-      }
+      if (chosen === '')
+        return { text: `${scopeText(await followRules.scopeOf(place, route))}\n\n${plain(texts.followHelp)}` }
       const follow = followModes.find((mode) => mode === chosen)
       if (!follow) throw new CommandRefusal(texts.followWhat(plain(rest)))
-      await state.commit(routes.writeRoute(place, { ...route, follow }))
-      return { text: texts.follow[follow] }
+      await state.commit(routes.writeRoute(place, { ...route, follow }), { hint: followHint(route.server) })
+      return { text: scopeText(await followRules.scopeOf(place, route)) }
     },
   }
+}
+
+/** Returns what a chat shows, with the sessions to which that applies. */
+function scopeText({ follow, session, others, hasNoAsks }: FollowScope): string {
+  if (follow === 'none' || (follow === 'asks' && hasNoAsks))
+    return follow === 'none' ? texts.follow.none : texts.followNoAsks
+  const own = session === 'here' ? texts.followSession.here : texts.followSession.next
+  const appliesTo = others === 'here' ? [own, texts.followOthers.here] : [own]
+  return [
+    texts.follow[follow],
+    texts.followAppliesTo(appliesTo),
+    ...(session === 'elsewhere' ? [texts.followSession.elsewhere] : []),
+    ...(others === 'here' || (others === 'last' && hasNoAsks) ? [] : [texts.followOthers[others]]),
+  ].join(' ')
 }

@@ -2,6 +2,7 @@ import { oneLine } from '@reply/sink/internal'
 import { inRows } from '../chats/channels.ts'
 import type { Person } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
+import { followHint } from '../runs/follow-target.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
 import type { RequireDue } from './late-press.ts'
@@ -147,7 +148,9 @@ export async function switchToSession(
     (/^\d+$/.test(numberOrID) ? all[Number(numberOrID) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
   if (!chosen) throw new CommandRefusal(texts.notSwitched(plain(oneLine(numberOrID, labelLength))))
   const { sessionID, title } = chosen
-  await state.commit(routes.writeSwitch(place, { ...route, sessionID }), { requireDue })
+  // The session may wait for an answer, which this chat shows from now on.
+  const hint = followHint(route.server, sessionID)
+  await state.commit(routes.writeSwitch(place, { ...route, sessionID }), { requireDue, hint })
   return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
 }
 

@@ -1,17 +1,20 @@
 import { observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { sessionChatKey } from '../chats/routes.ts'
+import { type ChatServers, serverOfChat } from '../config/chat-server.ts'
 import type { Mirrors } from '../config/mirrors.ts'
-import type { BridgeConfig } from '../config/schema.ts'
+import type { BridgeConfig, FollowMode } from '../config/schema.ts'
 import { toError } from '../error.ts'
 import type { People } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
-import { toExecution, toRoute, toSessionChat } from '../state/decode.ts'
+import { type Route, toExecution, toRoute, toSessionChat } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import { homeKey, newestKeyIn } from '../state/registry.ts'
 import type { SharedState } from '../state/state.ts'
 import { isPromptOf } from './lost-runs.ts'
 import { passOn } from './show-run.ts'
 import { isUnprompted } from './unprompted-runs.ts'
+
+const followHintPrefix = 'follow/'
 
 /** The chat that follows a run which was started elsewhere, and how much of it that chat shows. */
 export interface FollowTarget {
@@ -25,46 +28,119 @@ export type FollowDecision = ({ readonly type: 'chat' } & FollowTarget) | { read
 /**
  * Resolves with the chat that follows a reply, the same one in every process: the chat that works with its session, else the
  * server's `homeChat`, else the private chat where its session was prompted last, which has the asks alone. That chat counts only
- * if no other chat mirrors it, and its person has `approve`. `no-chat` without such a chat, if the reply waits for an answer that
- * the server's `follow` would show. Undefined for a reply that a prompt of a chat began, if its chat follows nothing, and while
- * the chat has nothing to show of it.
+ * if no other chat mirrors it, and its person has `approve`. A chat whose channel or server the config has no longer is passed over.
+ * `no-chat` without such a chat, if the reply waits for an answer that the server's `follow` would show. Undefined for a reply that
+ * a prompt of a chat began, if its chat follows nothing, and while the chat has nothing to show of it.
  */
 export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowDecision | undefined>
 
-/** Creates the look-up, which reads the rows of all shards. */
-export function createFindFollowTarget({
+/** What a chat shows of runs that were started elsewhere, for people. */
+export interface FollowScope {
+  /** What it is to show. */
+  readonly follow: FollowMode
+  /** Whether the chat still works with its session, or another one has taken it over. `none`: it works with none. */
+  readonly session: 'here' | 'elsewhere' | 'none'
+  /** Which chat has the runs of sessions that no chat works with. `last`: each private chat has the asks of those it prompted last. */
+  readonly others: 'here' | 'elsewhere' | 'last' | 'none'
+  /** Whether the config turns requests off, so that only whole runs are shown. */
+  readonly hasNoAsks: boolean
+}
+
+/** Decides which chat follows a run that was started elsewhere. */
+export interface FollowRules {
+  readonly findTarget: FindFollowTarget
+  /** Resolves with what `findTarget` decides about a chat with this route. */
+  scopeOf(place: ChatPlace, route: Route): Promise<FollowScope>
+}
+
+/** Creates the rules, which read the rows of all shards. */
+export function createFollowRules({
   state,
   config,
   people,
   mirrors,
+  withFirstID,
   hasChannel,
 }: {
   readonly state: Pick<SharedState, 'read'>
-  readonly config: Pick<BridgeConfig, 'servers' | 'router'>
+  readonly config: Pick<BridgeConfig, 'servers' | 'routes' | 'router'>
   readonly people: Pick<People, 'personOf'>
   readonly mirrors: Pick<Mirrors, 'keyOf' | 'others'>
+  /** As in `ChatMigrations`. */
+  readonly withFirstID?: ((place: ChatPlace) => ChatPlace) | undefined
   readonly hasChannel: (name: string) => boolean
-}): FindFollowTarget {
-  return async (server, reply) => {
+}): FollowRules {
+  const chatServers: ChatServers = { servers: Object.keys(config.servers), routes: config.routes, withFirstID }
+  const showsAsks = config.router.progress.enabled
+  return { findTarget, scopeOf }
+
+  /** See `FindFollowTarget`. */
+  async function findTarget(...[server, reply]: Parameters<FindFollowTarget>): Promise<FollowDecision | undefined> {
     const { sessionID } = reply
     const rules = config.servers[server]
     if (!rules || (await isOfChat(server, reply))) return undefined
     // The chat of the session's last run shows it.
     if (isUnprompted(reply) && (await state.read(homeKey(server, sessionID))) !== undefined) return undefined
-    const stored = await state.read(sessionChatKey(server, sessionID))
-    const working = stored === undefined ? undefined : toSessionChat(stored)
-    const home = rules.homeChat === undefined ? undefined : placeNamed(rules.homeChat)
-    const place = working ?? home ?? (await privateChatOf(server, sessionID))
-    const showsAsks = pendingAsks(reply).length > 0 && config.router.progress.enabled
-    if (!place || !hasChannel(place.channel))
-      return showsAsks && rules.follow !== 'none' ? { type: 'no-chat' } : undefined
-    const route = await state.read(`route/${mirrors.keyOf(place)}`)
-    const wanted = (route === undefined ? undefined : toRoute(route).follow) ?? rules.follow ?? 'asks'
+    const isAsking = pendingAsks(reply).length > 0 && showsAsks
+    const found = await chatFor(server, sessionID)
+    if (!found) return isAsking && rules.follow !== 'none' ? { type: 'no-chat' } : undefined
+    const { place, role } = found
+    const wanted = await modeOf(place, server)
     if (wanted === 'none') return undefined
     // A private chat that has left the session works with another one.
-    const follows = working || home ? wanted : 'asks'
-    if (follows === 'asks' && !showsAsks) return undefined
+    const follows = role === 'last' ? 'asks' : wanted
+    if (follows === 'asks' && !isAsking) return undefined
     return { type: 'chat', place, follows }
+  }
+
+  /** See `FollowRules`. */
+  async function scopeOf(place: ChatPlace, { server, sessionID }: Route): Promise<FollowScope> {
+    const isHere = (other: ChatPlace): boolean => mirrors.keyOf(other) === mirrors.keyOf(place)
+    const home = homeOf(server)
+    const found = sessionID === undefined ? undefined : await chatFor(server, sessionID)
+    const isOwnPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
+    return {
+      follow: await modeOf(place, server),
+      session: found?.role === 'session' ? (isHere(found.place) ? 'here' : 'elsewhere') : 'none',
+      others: home ? (isHere(home) ? 'here' : 'elsewhere') : isOwnPrivate ? 'last' : 'none',
+      hasNoAsks: !showsAsks,
+    }
+  }
+
+  /**
+   * Returns the chat for runs of a session, and why it is that one: it works with the session, it is the server's home, or it
+   * prompted the session last and has left it. Undefined if no chat can show them.
+   */
+  async function chatFor(
+    server: string,
+    sessionID: string,
+  ): Promise<{ readonly place: ChatPlace; readonly role: 'session' | 'home' | 'last' } | undefined> {
+    const stored = await state.read(sessionChatKey(server, sessionID))
+    const working = stored === undefined ? undefined : toSessionChat(stored)
+    if (working && isUsable(working, server)) return { place: working, role: 'session' }
+    const home = homeOf(server)
+    if (home) return { place: home, role: 'home' }
+    const last = await privateChatOf(server, sessionID)
+    return last && isUsable(last, server) ? { place: last, role: 'last' } : undefined
+  }
+
+  /** Returns the server's `homeChat`. Undefined without one. */
+  function homeOf(server: string): ChatPlace | undefined {
+    const { homeChat } = config.servers[server] ?? {}
+    const home = homeChat === undefined ? undefined : placeNamed(homeChat)
+    return home && isUsable(home, server) ? home : undefined
+  }
+
+  /** Whether the config still has the channel of a chat, and the chat uses that server. */
+  function isUsable(place: ChatPlace, server: string): boolean {
+    return hasChannel(place.channel) && serverOfChat(chatServers, place) === server
+  }
+
+  /** Returns what a chat is to show, by `/follow` there or else by the config. */
+  async function modeOf(place: ChatPlace, server: string): Promise<FollowMode> {
+    const stored = await state.read(`route/${mirrors.keyOf(place)}`)
+    const route = stored === undefined ? undefined : toRoute(stored)
+    return (route?.server === server ? route.follow : undefined) ?? config.servers[server]?.follow ?? 'asks'
   }
 
   /**
@@ -99,37 +175,88 @@ export function createFindFollowTarget({
   }
 }
 
-/**
- * Returns an observer of one reply. It calls `begin` when there may be something to follow: when the prompt is known, and for each
- * new ask. Once that resolves with an observer, passes all later observations on to it. Errors go to `onError`.
- */
-export function followObserver(
+/** Observes the replies of a watch until they are followed. */
+export interface Followers {
+  /**
+   * Returns an observer of one reply. It calls `begin` when there may be something to follow: when the prompt is known, and for each
+   * new ask. Once that resolves with an observer, passes all later observations on to it.
+   */
+  observe(): ReplyObserver
+  /**
+   * Calls `begin` again for open replies, because another chat may follow them now: for those of a session, also if a chat follows
+   * them already, or without one for all that no chat follows.
+   */
+  lookAgain(sessionID?: string): void
+}
+
+/** Creates the followers of a watch. Errors go to `onError`. */
+export function createFollowers(
   begin: (reply: Reply) => Promise<ReplyObserver | undefined>,
   onError: (error: Error) => void,
-): ReplyObserver {
-  let newest: Reply
-  /** What the reply had when `begin` was called the last time. */
-  let lookedAt = ''
-  let follower: Promise<ReplyObserver | undefined> | undefined
-  return observerOf((observation) => {
-    newest = observation.reply
-    if (!follower) return lookAgain()
-    void follower.then((observer) => observer && passOn(observer, observation))
-  })
-
-  /** Calls `begin` if the reply has something that it did not have the last time. */
-  function lookAgain(): void {
-    const signs = signsOf(newest)
-    if (signs === '' || signs === lookedAt) return
-    lookedAt = signs
-    const found = begin(newest).catch((error) => void onError(toError(error)))
-    follower = found
-    void found.then((observer) => {
-      if (observer) return
-      follower = undefined
-      lookAgain()
-    })
+): Followers {
+  /** The look-ups of the open replies. */
+  const open = new Set<(sessionID: string | undefined) => void>()
+  return {
+    observe,
+    lookAgain: (sessionID) => {
+      for (const look of open) look(sessionID)
+    },
   }
+
+  /** Returns an observer of one reply. */
+  function observe(): ReplyObserver {
+    let newest: Reply
+    /** What the reply had when `begin` was called the last time. */
+    let lookedAt = ''
+    /** What the calls of `begin` resolve with. Those that found nothing are removed. */
+    const followers = new Set<Promise<ReplyObserver | undefined>>()
+    return observerOf((observation) => {
+      newest = observation.reply
+      if (newest.phase === 'settled') open.delete(lookAgain)
+      else open.add(lookAgain)
+      if (followers.size === 0) return look()
+      for (const follower of followers) void follower.then((observer) => observer && passOn(observer, observation))
+    })
+
+    /** Calls `begin` if the reply has something that it did not have the last time. */
+    function look(): void {
+      const signs = signsOf(newest)
+      if (signs === '' || signs === lookedAt) return
+      lookedAt = signs
+      beginNow()
+    }
+
+    /** Calls `begin`. If that finds nothing, looks whether the reply has more by then. */
+    function beginNow(): void {
+      const found = begin(newest).catch((error) => void onError(toError(error)))
+      followers.add(found)
+      void found.then((observer) => {
+        if (observer) return
+        followers.delete(found)
+        if (followers.size === 0) look()
+      })
+    }
+
+    /** See `Followers`. */
+    function lookAgain(sessionID: string | undefined): void {
+      if (signsOf(newest) === '' || (sessionID !== undefined && sessionID !== newest.sessionID)) return
+      if (sessionID !== undefined || followers.size === 0) beginNow()
+      // The look-up that is in progress may have read what was before.
+      else lookedAt = ''
+    }
+  }
+}
+
+/** Returns the hint that has the watches of a server look again, see `Followers.lookAgain`. */
+export function followHint(server: string, sessionID = ''): string {
+  return `${followHintPrefix}${encodeURIComponent(server)}/${encodeURIComponent(sessionID)}`
+}
+
+/** Returns the server and the session of `followHint`. Undefined for another hint. */
+export function toFollowHint(hint: string): { readonly server: string; readonly sessionID?: string } | undefined {
+  if (!hint.startsWith(followHintPrefix)) return undefined
+  const [server = '', sessionID = ''] = hint.slice(followHintPrefix.length).split('/').map(decodeURIComponent)
+  return { server, ...(sessionID !== '' && { sessionID }) }
 }
 
 /** Returns a text that changes when there may be more of a reply to follow. Empty while there is nothing. */

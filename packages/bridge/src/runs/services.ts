@@ -18,6 +18,7 @@ import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 import type { Transcriber } from '../voice/transcriber.ts'
 import type { ActiveRuns } from './active-runs.ts'
+import type { FollowRules } from './follow-target.ts'
 import type { SessionReads } from './session-reads.ts'
 
 /** The services of a shard, shared by everything that handles its messages and runs. */
@@ -35,6 +36,7 @@ export interface BridgeServices {
   readonly runs: ActiveRuns
   /** One for all shards of a process. */
   readonly sessionReads: SessionReads
+  readonly followRules: Pick<FollowRules, 'scopeOf'>
   /** Called right before a prompt is posted. */
   readonly requireSafe: RequireSafe
   /** Read the files that chats get. */

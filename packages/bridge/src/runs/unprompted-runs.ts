@@ -77,8 +77,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   const unfinishedFollows = new Map<string, readonly Execution[]>()
   /** Runs of an earlier process that can't be shown, while their chat is told. */
   const lost = new Set<Execution>()
-  /** By the name of a reply: the key of the place that shows it, or '' if it could not be shown. */
-  const shown = createRecent<string>(mostRemembered)
+  /** By the name of a reply: the keys of the places that show it. Empty if it could not be shown. */
+  const shown = createRecent<readonly string[]>(mostRemembered)
   /** Callbacks that decide again about replies that a prompt may still join. */
   const undecided = new Set<() => void>()
   const timers = createTimers(clock)
@@ -106,7 +106,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   function isShown(reply: Reply, prompt: JoiningPrompt): boolean {
     const key = mirrors.keyOf(prompt)
     const names = namesOfUnprompted(reply)
-    const isHere = names.some((name) => shown.get(name) === key)
+    const isHere = names.some((name) => shown.get(name)?.includes(key))
     if (isHere)
       for (const run of runs.followed(prompt)) if (names.includes(run.execution().startedBy ?? '')) run.join?.(prompt)
     return isHere
@@ -179,7 +179,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const names = namesOfUnprompted(reply)
     // The watch and `restoreRuns` may both find it.
     if (!last || !channels.has(last.prompt.channel) || names.some((name) => shown.has(name))) return {}
-    for (const name of names) shown.set(name, mirrors.keyOf(last.prompt))
+    for (const name of names) shown.set(name, [mirrors.keyOf(last.prompt)])
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
     const isSame = stored?.startedBy !== undefined && names.includes(stored.startedBy)
@@ -208,14 +208,21 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const names = namesOfUnprompted(reply)
     // What the store forgets after a day, this process may still know. The watch shows it then.
     if (isUnprompted(reply) && newest.has(sessionID)) return undefined
-    if (!client || isStopped || runs.isOfPromptedRun(reply) || names.some((name) => shown.has(name))) return undefined
+    if (!client || isStopped || runs.isOfPromptedRun(reply)) return undefined
+    const key = mirrors.keyOf(place)
+    const keys = names.flatMap((name) => {
+      const places = shown.get(name)
+      return places ? [places] : []
+    })
+    // Another chat may have taken the session over since a first one began to show it.
+    if (keys.some((places) => places.length === 0 || places.includes(key))) return undefined
     const waiting = unfinishedFollows.get(sessionID) ?? []
     const stored = waiting.find(({ startedBy }) => startedBy !== undefined && names.includes(startedBy))
     unfinishedFollows.set(
       sessionID,
       waiting.filter((one) => one !== stored),
     )
-    for (const name of names) shown.set(name, mirrors.keyOf(place))
+    for (const name of names) shown.set(name, [...(shown.get(name) ?? []), key])
     const last = stored ?? followedExecution(server, reply, { place, follows }, clock.now())
     return await beginWithRetries({ reply, client, last, stored }, async () => false)
   }
@@ -244,7 +251,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       }
     }
     // The run of a prompt that joins it now shows it.
-    for (const name of namesOfUnprompted(reply)) shown.set(name, '')
+    for (const name of namesOfUnprompted(reply)) shown.set(name, [])
     runObservers.releaseLater()
     return undefined
   }
@@ -264,7 +271,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
 
   /** Counts the reply of the run as one that could not be shown. Does nothing for the run of a prompt. */
   function ignoreRun({ startedBy }: Execution): void {
-    if (startedBy !== undefined) shown.set(startedBy, '')
+    if (startedBy !== undefined) shown.set(startedBy, [])
   }
 
   /**

@@ -4,7 +4,7 @@ import { toError } from '../error.ts'
 import type { BridgeObserver } from '../events/emit.ts'
 import type { HeldLease } from '../members/membership.ts'
 import type { ChatPlace } from '../place.ts'
-import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
+import { createFollowers, type FindFollowTarget, type Followers } from '../runs/follow-target.ts'
 import { isUnprompted } from '../runs/unprompted-runs.ts'
 import { homeKey } from '../state/registry.ts'
 import { keyInShard, wakePrefix } from '../state/shard-of.ts'
@@ -22,6 +22,8 @@ export interface ServerWatches {
   add(lease: HeldLease): void
   /** Stops watching the server of a lease. */
   drop(lease: HeldLease): void
+  /** As in `Followers`, for the watch of a server, if this process has it. */
+  lookAgain(server: string, sessionID?: string): void
   /** Stops all watches. */
   stop(): void
 }
@@ -57,9 +59,15 @@ export function createServerWatches({
   readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
 }): ServerWatches {
-  /** By the names of the leases: stops the watch. */
-  const stops = new Map<string, () => void>()
-  return { names: () => [...servers.keys()].map((name) => `${serverLeasePrefix}${name}`), add, drop, stop }
+  /** By the names of the leases. */
+  const watches = new Map<string, { readonly followers: Followers; readonly stop: () => void }>()
+  return {
+    names: () => [...servers.keys()].map((name) => `${serverLeasePrefix}${name}`),
+    add,
+    drop,
+    lookAgain: (server, sessionID) => watches.get(`${serverLeasePrefix}${server}`)?.followers.lookAgain(sessionID),
+    stop,
+  }
 
   /** Watches the whole server, or the directory that the config names. */
   function add(lease: HeldLease): void {
@@ -67,25 +75,26 @@ export function createServerWatches({
     const client = servers.get(server)
     if (!client) return
     const target = { directory: directoryOf(server) }
+    const followers = createFollowers(followFor(server), onError)
     const stopWatch = client.watch(target, {
       observe: (reply) => {
         const own = shards.observe(server, reply)
-        return [...(own.length > 0 ? own : [handOver(server)]), followObserver(followFor(server), onError)]
+        return [...(own.length > 0 ? own : [handOver(server)]), followers.observe()]
       },
     })
-    stops.set(lease.name, stopWatch)
+    watches.set(lease.name, { followers, stop: stopWatch })
   }
 
   /** Stops a watch. */
   function drop({ name }: HeldLease): void {
-    stops.get(name)?.()
-    stops.delete(name)
+    watches.get(name)?.stop()
+    watches.delete(name)
   }
 
   /** Stops all watches. */
   function stop(): void {
-    for (const stopWatch of stops.values()) stopWatch()
-    stops.clear()
+    for (const watch of watches.values()) watch.stop()
+    watches.clear()
   }
 
   /** Returns an observer that hands the session of a reply to its shard once it is known that no prompt began the reply. */

@@ -27,7 +27,7 @@ import type { RateLimit } from '../people/rate-limit.ts'
 import type { ChatPlace } from '../place.ts'
 import { createActiveRuns } from '../runs/active-runs.ts'
 import { createBacklog } from '../runs/backlog.ts'
-import { type FindFollowTarget, followObserver } from '../runs/follow-target.ts'
+import { createFollowers, type Followers, type FollowRules } from '../runs/follow-target.ts'
 import { createRunner, type Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import type { SessionReads } from '../runs/session-reads.ts'
@@ -70,7 +70,7 @@ export interface ShardHost {
   /** Returns the transcriber of the process. Undefined if the config has none. */
   readonly transcriber: () => Transcriber | undefined
   readonly sessionReads: SessionReads
-  readonly findFollowTarget: FindFollowTarget
+  readonly followRules: FollowRules
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
   /** Called with the numbers of failures of a shard when they changed. */
@@ -144,6 +144,8 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   const ledgers = new Map<string, LedgerStore>()
   /** By session: stops watching it. */
   const watches = new Map<string, () => void>()
+  /** By server: show what a chat of this shard follows of a reply. */
+  const followers = new Map([...host.servers.keys()].map((server) => [server, followersFor(server)]))
   const channels = createChannels({
     connections,
     sinkFields,
@@ -187,6 +189,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     servers,
     runs,
     sessionReads: host.sessionReads,
+    followRules: host.followRules,
     requireSafe: host.requireSafe,
     fileReaders,
     clock,
@@ -269,10 +272,10 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     void followWoken().catch(onError)
   }
 
-  /** Returns an observer that shows what a chat of this shard follows of a reply. */
-  function followObserverFor(server: string): ReplyObserver {
-    return followObserver(async (reply) => {
-      const target = stopping.signal.aborted ? undefined : await host.findFollowTarget(server, reply)
+  /** Returns the followers that show what a chat of this shard follows of the replies of a server. */
+  function followersFor(server: string): Followers {
+    return createFollowers(async (reply) => {
+      const target = stopping.signal.aborted ? undefined : await host.followRules.findTarget(server, reply)
       if (target?.type !== 'chat' || shardOf(target.place, mirrors) !== name) return undefined
       return await runner.follow(server, reply, target)
     }, onError)
@@ -283,12 +286,18 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     for (const { key } of await state.withRetries(() => state.list(wakePrefix))) {
       const { server, sessionID } = toWoken(key)
       const client = servers.get(server)
-      if (client && !stopping.signal.aborted && !watches.has(sessionID)) {
+      if (watches.has(sessionID)) followers.get(server)?.lookAgain(sessionID)
+      else if (client && !stopping.signal.aborted) {
         watches.set(
           sessionID,
           client.watch(
             { sessionID },
-            { observe: (reply) => [...runner.observe(server, reply), followObserverFor(server)] },
+            {
+              observe: (reply) => {
+                const follower = followers.get(server)?.observe()
+                return [...runner.observe(server, reply), ...(follower ? [follower] : [])]
+              },
+            },
           ),
         )
         const isFollowed = (id: string): boolean => runs.all().some((run) => run.execution().sessionID === id)

@@ -148,7 +148,7 @@ test.each(Object.keys(stages))(
       stage.say('eve', wrong)
       await expect.poll(() => stage.answers('eve')).toEqual([refusal])
       stage.say('ann', code().replace('-', '').toLowerCase())
-      expect((await paired)?.id).toBe(stage.ids.ann)
+      expect((await paired)?.actor.id).toBe(stage.ids.ann)
       expect(stage.answers('ann')).toEqual([welcome])
       expect(errors).toEqual([])
       // The platform delivers none of it again to the bridge that comes next, and the code is used up.
@@ -171,7 +171,7 @@ test.each(Object.keys(stages))('%s: the code of an earlier start lets no one in'
     stage.say('ann', first.code())
     await expect.poll(() => stage.answers('ann')).toEqual([refusal])
     stage.say('ann', second.code())
-    expect((await second.paired)?.id).toBe(stage.ids.ann)
+    expect((await second.paired)?.actor.id).toBe(stage.ids.ann)
   })
 })
 
@@ -190,7 +190,7 @@ test('who tries many codes is not heard for a minute', async () => {
     expect(answers).toEqual(Array.from({ length: 10 }, () => refusal))
     await clock.advance(60_001)
     await write('2', code())
-    expect((await paired)?.id).toBe('2')
+    expect((await paired)?.actor.id).toBe('2')
 
     async function write(id: string, text: string): Promise<void> {
       const place = { chat: { id, kind: 'private' }, messageRef: { id: '1' }, actor: { id, name: 'Eve' } } as const
@@ -212,7 +212,7 @@ test.each(withGroups)('%s: a code that is written in a group no longer counts, a
     stage.say('eve', first)
     await expect.poll(() => stage.answers('eve')).toEqual([refusal])
     stage.say('ann', code())
-    expect((await paired)?.id).toBe(stage.ids.ann)
+    expect((await paired)?.actor.id).toBe(stage.ids.ann)
   })
 })
 

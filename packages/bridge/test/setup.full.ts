@@ -108,7 +108,7 @@ test('init checks what it is told, lets the first person in by a code, and write
   // Where the umask leaves files open to all, the bridge would refuse its own config.
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(JSON.parse(text)).toEqual({
-    servers: { home: { url: server.url, directory: server.directory } },
+    servers: { home: { url: server.url, directory: server.directory, homeChat: 'telegram:1' } },
     channels: { telegram: { type: 'telegram', token: { file: './telegram-token.secret' } } },
     people: { ann: { ids: ['telegram:1'], may: ['prompt', 'approve', 'admin'] } },
     state: './state',
@@ -126,7 +126,10 @@ test('init checks what it is told, lets the first person in by a code, and write
 test('init takes an id that is typed, and replaces no config unless it is told to', async () => {
   const texts = [server.url, server.directory, 'ann', '123']
   await initBridge({ path, questions: answering({ texts, secrets: [token] }), load })
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ people: { ann: { ids: ['telegram:123'] } } })
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+    servers: { home: { homeChat: 'telegram:123' } },
+    people: { ann: { ids: ['telegram:123'] } },
+  })
   const again = answering({ texts, secrets: [token] })
   await expect(initBridge({ path, questions: again, load })).rejects.toThrow('already exists')
   await initBridge({ path, questions: again, load, force: true })

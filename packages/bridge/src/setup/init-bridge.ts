@@ -47,6 +47,16 @@ type Server = BridgeConfig['servers'][string]
 /** A channel's entry of the config. */
 type Entry = { readonly type: string } & Record<string, unknown>
 
+/** The first person of a config. */
+interface FirstPerson {
+  readonly people: BridgeConfig['people']
+  /** Their private chat with the bot, as `homeChat`. Undefined if only their id is known. */
+  readonly homeChat: string | undefined
+}
+
+/** The channels where the id of a person is also that of their private chat. */
+const hasChatsByPerson: ReadonlySet<string> = new Set(['telegram', 'whatsapp'])
+
 /** The server's and the channel's secrets, by the names of their files. */
 type Secrets = Map<string, string>
 
@@ -72,8 +82,10 @@ export async function initBridge(options: InitOptions): Promise<string> {
   if (isNoticeChannel(channel)) throw new BridgeError('channel', `${type} has no chats. Choose another channel.`)
   const entry = await askChannel(channel)
   const state = await askState()
-  const person = await askPerson(channel, entry)
-  const config = { servers: { home: server }, channels: { [type]: entry }, people: person, state }
+  const { people, homeChat } = await askPerson(channel, entry)
+  sayHomeChat(type, homeChat)
+  const home = homeChat === undefined ? server : { ...server, homeChat }
+  const config = { servers: { home }, channels: { [type]: entry }, people, state }
   parseConfig(config)
   await writeFiles(config)
   return path
@@ -224,10 +236,10 @@ export async function initBridge(options: InitOptions): Promise<string> {
 
   /**
    * Asks for the name of the first person, and for an id: the person sends a code to the bot, or types the id. Resolves with
-   * the `people` of the config, in which this person has all rights. If the bot can't receive the code, says why, and only asks
+   * the `people` of the config, in which this person has all rights, and with the name of their private chat if it is known. If the bot can't receive the code, says why, and only asks
    * for the id. Rejects if the question is canceled.
    */
-  async function askPerson(channel: BridgeChannel, channelEntry: object): Promise<BridgeConfig['people']> {
+  async function askPerson(channel: BridgeChannel, channelEntry: object): Promise<FirstPerson> {
     const { type } = channel
     const name = await questions.text('Your name in the config')
     const pairingAborter = new AbortController()
@@ -250,11 +262,12 @@ export async function initBridge(options: InitOptions): Promise<string> {
         setReceiving()
       },
     }).then(
-      (actor) => {
-        if (!actor) return undefined
+      (found) => {
+        if (!found) return undefined
+        const { actor, chat } = found
         questionAborter.abort()
         questions.say(`✓ ${actor.name} (${actor.id})`)
-        return actor.id
+        return { id: actor.id, chat: chat.id }
       },
       (error: unknown) => void questions.say(`✗ ${messageOf(error)}`),
     )
@@ -262,20 +275,35 @@ export async function initBridge(options: InitOptions): Promise<string> {
       const isReceiving = await Promise.race([receiving, paired.then(() => false)])
       const question = isReceiving ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
       const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
-      const typedID = questions.text(question, { check, signal: questionAborter.signal })
-      const id = await Promise.race([
-        paired.then((found) => found ?? typedID),
+      const typedID = questions
+        .text(question, { check, signal: questionAborter.signal })
+        .then((id) => ({ id, chat: hasChatsByPerson.has(type) ? id : undefined }))
+      const found = await Promise.race([
+        paired.then((one) => one ?? typedID),
         typedID.catch((error: unknown) => {
           if (questionAborter.signal.aborted) return paired
           throw error
         }),
       ])
-      return { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } }
+      const { id, chat } = found ?? (await typedID)
+      return {
+        people: { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } },
+        homeChat: chat === undefined ? undefined : `${type}:${chat}`,
+      }
     } finally {
       pairingAborter.abort()
       questionAborter.abort()
       await paired
     }
+  }
+
+  /** Says which chat shows what agents ask in runs that were started elsewhere, or how to name one. */
+  function sayHomeChat(type: string, homeChat: string | undefined): void {
+    questions.say(
+      homeChat === undefined
+        ? `Runs that you start in a terminal show nothing in ${type} yet: name a chat for their requests as \`homeChat\` in the config.`
+        : `✓ What the agent asks in runs that you start in a terminal is shown in ${homeChat}, your private chat. To change that: \`homeChat\` and \`follow\` in the config.`,
+    )
   }
 
   /**

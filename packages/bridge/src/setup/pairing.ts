@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '@reply/core'
-import { type Actor, type Inbound, memoryStore } from '@reply/sink'
+import { type Actor, type Chat, type Inbound, memoryStore } from '@reply/sink'
 import { type BridgeChannel, createWebhook } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
 import type { Bridge } from '../bridge.ts'
@@ -46,18 +46,24 @@ export interface PairingOptions<Config> {
   readonly clock?: Clock | undefined
 }
 
+/** A person who wrote the code, and the private chat where they did. */
+export interface Paired {
+  readonly actor: Actor
+  readonly chat: Chat
+}
+
 /**
  * Receives messages of a channel until a person writes the code to the bot in a private chat, and resolves with that
- * person. A wrong code gets an answer, other messages don't. Resolves with undefined when it is aborted. Rejects if the
+ * person and chat. A wrong code gets an answer, other messages don't. Resolves with undefined when it is aborted. Rejects if the
  * channel can't be started.
  */
-export async function pair<Config>(options: PairingOptions<Config>): Promise<Actor | undefined> {
+export async function pair<Config>(options: PairingOptions<Config>): Promise<Paired | undefined> {
   const { channel, config, secret, listen, onCode, onWebhook, onError, signal, clock = systemClock } = options
   const rate = createRateLimit(triesPerMinute, clock)
   let code = pairingCode()
   let isPaired = false
-  let setPaired = (_: Actor | undefined): void => {}
-  const paired = new Promise<Actor | undefined>((resolve) => {
+  let setPaired = (_: Paired | undefined): void => {}
+  const paired = new Promise<Paired | undefined>((resolve) => {
     setPaired = resolve
   })
   signal.addEventListener('abort', () => setPaired(undefined), { once: true })
@@ -113,7 +119,7 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
       isPaired = true
       await inbound.answer(texts.paired).catch(onError)
       // Acknowledges the message first. Otherwise, the platform would redeliver it to the bridge as a prompt.
-      setImmediate(() => setPaired(actor))
+      setImmediate(() => setPaired({ actor, chat }))
       return
     }
     if (isCodeShaped(text)) await inbound.answer(texts.wrongCode).catch(onError)

@@ -24,6 +24,8 @@ export const texts = {
   stranger: (id: string) =>
     `You are not on the list of this bridge. Ask its operator to add \`${id}\` to \`people\` in the config.`,
   anonymous: 'Write as yourself, not as a channel or an anonymous administrator.',
+  mayNotAnswer:
+    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
   mayNot: (right: string) => `You can’t do that: it requires the right \`${right}\`.`,
   rightGone: 'Not run: someone who wrote or edited this no longer has the right `prompt`.',
   othersRun: (name: string) => `That belongs to ${name}. It requires the right \`admin\`.`,

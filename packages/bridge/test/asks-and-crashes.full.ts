@@ -39,7 +39,9 @@ test('a question is answered by the one who asked the agent, and by no other pro
   const asked = await stage.answered(group, 'Which colour?')
   expect(asked.mentions).toEqual([2])
   const refused = await stage.telegram.press(group, asked.messageId, 'Blue', { from: cat }).settled
-  expect(refused.text).toBe('You are not allowed to answer this.')
+  expect(refused.text).toBe(
+    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+  )
   stage.telegram.press(group, asked.messageId, 'Blue', { from: bob })
   await stage.answered(group, 'As you like.')
 })

@@ -97,7 +97,9 @@ test('lets only an approver allow a permission', async () => {
     screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
   )
   const pressed = await stage.telegram.press(2, asked.messageId, 'Allow once').settled
-  expect(pressed.text).toBe('You are not allowed to answer this.')
+  expect(pressed.text).toBe(
+    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+  )
   await answered(2, 'No one in this chat can allow that')
   stage.telegram.say(2, '/stop')
   await answered(2, 'Stopped.')

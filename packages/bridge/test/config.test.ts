@@ -250,6 +250,21 @@ describe('a config', () => {
       'routes: with several servers (home, work), each chat needs one. Write { "*": "home" }, or give each server a chat of its own as `homeChat`.',
     ],
     [
+      'a policy for runs that no one can start elsewhere',
+      { servers: { home: { agent: 'claude', directory: 'shop', follow: 'all' } } },
+      'servers.home.follow: Remove it: the bridge starts this agent, which has no other clients, so nothing is started elsewhere there.',
+    ],
+    [
+      'a whole server beside a folder of it',
+      { servers: { all: { url: 'http://127.0.0.1:4096/' }, shop: inShop }, routes: { '*': 'all' } },
+      'servers.shop: It has the sessions of all, too, so two chats could show the same run. Remove one of them, or give each a `directory` of its own.',
+    ],
+    [
+      'the same folder twice',
+      { servers: { shop: inShop, again: { ...inShop, directory: '/srv/shop/' } }, routes: { '*': 'shop' } },
+      'servers.again: It has the sessions of shop, too',
+    ],
+    [
       'a home chat with a route to another server',
       { servers: { shop: inShop, wiki: inWiki }, routes: { 'tg:-5': 'shop' } },
       'servers.wiki.homeChat: "tg:-5" uses shop in `routes`, so an answer to a message of wiki would reach shop. Remove that route, or choose another chat.',
@@ -446,8 +461,14 @@ describe('a config', () => {
     ]
     expect(faulty.map((tg) => check({ ...least, channels: { tg } }))).toEqual(faulty.map(() => false))
     const [url, agent, directory] = ['http://127.0.0.1:4096', 'claude', 'shop']
-    const servers = [{ url }, { agent, directory }, { url, agent, directory }, { directory }]
-    expect(servers.map((home) => check({ ...least, servers: { home } }))).toEqual([true, true, false, false])
+    const servers = [
+      { url },
+      { agent, directory },
+      { url, agent, directory },
+      { directory },
+      { agent, directory, follow: 'all' },
+    ]
+    expect(servers.map((home) => check({ ...least, servers: { home } }))).toEqual([true, true, false, false, false])
     const running = { url: 'ws://127.0.0.1:4500', agent: 'codex', directory: '/srv/shop', token: { env: 'TOKEN' } }
     const faultyRunning = [{ ...running, url }, { ...running, agent }, { url: running.url }]
     expect([running, ...faultyRunning].map((home) => check({ ...least, servers: { home } }))).toEqual([

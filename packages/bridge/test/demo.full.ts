@@ -70,7 +70,10 @@ test('Allow counts when Ann presses it, and not when Ben does', async () => {
     await beAs('Ben', name)
     await allow.click()
     // Telegram tells the person who pressed; Slack shows that person a message.
-    await chatOf(name).locator('.notice, .in-thread').getByText('You are not allowed to answer this.').waitFor()
+    await chatOf(name)
+      .locator('.notice, .in-thread')
+      .getByText('You can’t answer this: it requires the right')
+      .waitFor()
     await beAs('Ann', name)
     await allow.click()
     await logOf(name).getByText('✅ Allow once · Ann').waitFor()

@@ -4,8 +4,9 @@ import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { createPeople } from '../src/people/people.ts'
 import type { ChatPlace } from '../src/place.ts'
-import { createFollowers, createFollowRules, followHint, toFollowHint } from '../src/runs/follow-target.ts'
+import { createFollowers, createFollowRules } from '../src/runs/follow-target.ts'
 import { passOn } from '../src/runs/show-run.ts'
+import { followHint, toFollowHint } from '../src/state/follow-hint.ts'
 
 const prompted = {
   ...emptyReply('ses_1'),

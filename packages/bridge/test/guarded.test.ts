@@ -66,7 +66,9 @@ test('a person with `approve` allows it in a group, also in a session that began
     screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
   )
   const bobs = stage.telegram.press(group, messageId, 'Allow once', { from: { id: 2, name: 'Bob' } })
-  expect((await bobs.settled).text).toBe('You are not allowed to answer this.')
+  expect((await bobs.settled).text).toBe(
+    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+  )
   expect(ran('three.txt')).toBe(false)
   await stage.telegram.press(group, messageId, 'Allow once', { from: { id: 1, name: 'Ann' } }).settled
   await expect.poll(() => ran('three.txt')).toBe(true)

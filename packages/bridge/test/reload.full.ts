@@ -81,7 +81,9 @@ test('a running command follows its file: presses count by the rights as they ar
   write({ ann, bob: { ...bob, may: ['prompt'] } })
   child.kill('SIGHUP')
   await expect.poll(() => printed, { timeout: 60_000 }).toContain(': ann, bob.')
-  expect(await press(2)).toBe('You are not allowed to answer this.')
+  expect(await press(2)).toBe(
+    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+  )
   expect(child.exitCode).toBeNull()
 
   const old = asked()?.buttons.flat()[0]?.data ?? ''

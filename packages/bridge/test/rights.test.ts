@@ -211,7 +211,9 @@ describe('a person who is removed', () => {
     expect(await press(ann, 'Allow once')).toMatch(/^You are not on the list of this bridge/)
     open.telegram.say(group, 'yes', { from: ann, replyTo: withButton('Allow once')?.messageId ?? 0 })
     await answered('You are not on the list')
-    expect(await press(bob, 'Allow once')).toBe('You are not allowed to answer this.')
+    expect(await press(bob, 'Allow once')).toBe(
+      'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+    )
     expect(answers).toEqual([])
     expect(await press(cat, 'Allow once')).toBe('✅ once')
     await answered('As you like.')
@@ -288,6 +290,25 @@ describe('a person who is removed', () => {
   })
 })
 
+test('`approve` is enough to choose the session of a chat, by commands and by their buttons, but not to prompt', async () => {
+  await start()
+  say(ann, 'hello')
+  await answered('You said: hello.')
+  say(cat, '/sessions')
+  await answered('1. ')
+  say(cat, '/current')
+  await answered('Session:')
+  await press(cat, '1')
+  await answered('now continues')
+  say(cat, '/switch 1')
+  await open.passes(() => open.said(group).filter((text) => text.includes('now continues')).length === 2)
+  say(cat, '/new')
+  await answered('starts a new session')
+  say(cat, 'hello')
+  await answered('it requires the right `prompt`')
+  expect(open.heard).toEqual(['hello'])
+})
+
 test('a person who is added may act at once, and one who gets a right may use it on what is on the screen', async () => {
   await start({ people: { bob: people.bob } })
   say(ann, 'hello')
@@ -295,7 +316,9 @@ test('a person who is added may act at once, and one who gets a right may use it
   open.chats.setPeople({ ...people, ann: { ids: ['telegram:1'], may: ['prompt'] } })
   say(ann, 'touch')
   await open.passes(() => withButton('Allow once') !== undefined)
-  expect(await press(ann, 'Allow once')).toBe('You are not allowed to answer this.')
+  expect(await press(ann, 'Allow once')).toBe(
+    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+  )
   open.chats.setPeople(people)
   expect(await press(ann, 'Allow once')).toBe('✅ once')
   await answered('As you like.')

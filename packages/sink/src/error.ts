@@ -20,10 +20,13 @@ export class SinkError extends SafeError {
   override readonly name = 'SinkError'
   /** What went wrong. Use it in code instead of the message. */
   readonly type: SinkErrorType
+  /** Set if the chat took no message: the platform refused a post, and the same one later would be refused, too. */
+  readonly isRefusedPost: boolean
 
-  constructor(type: SinkErrorType, message: string, options?: ErrorOptions) {
+  constructor(type: SinkErrorType, message: string, options?: ErrorOptions & { readonly isRefusedPost?: boolean }) {
     super(message, options)
     this.type = type
+    this.isRefusedPost = options?.isRefusedPost === true
   }
 }
 

@@ -214,6 +214,13 @@ describe('typed text', () => {
   })
 })
 
+test('a text allows something in a chat whose kind only the text tells', async () => {
+  const scene = await asking(blocked(permission), { chat: { id: group.id }, answerers: ['ada'] })
+  const typedIn = (kind: 'private' | 'shared') => typed(scene, '1', { chat: { id: group.id, kind } })
+  expect(await scene.sink().readAnswer(typedIn('shared'), ada)).toMatchObject({ error: texts.pressOrReply })
+  expect(await scene.sink().readAnswer(typedIn('private'), ada)).toMatchObject({ answer: 'once' })
+})
+
 describe('the actor who answers', () => {
   test('must be known in a shared chat to allow anything, and the chat is told why once', async () => {
     const second = permits({

@@ -27,7 +27,7 @@ export type HandlePress = (
 
 /**
  * Returns a function that handles presses. It only answers a press if the message does not have the button, or if the person
- * lacks the right: `approve` to revoke, `prompt` or `admin` for a diff, `prompt` for all others.
+ * lacks the right: `approve` to revoke, `prompt` or `admin` for a diff, any to choose a session, `prompt` for all others.
  */
 export function createPressHandler(services: CommandServices, backlog: Backlog, allowed: AllowedCommand): HandlePress {
   const { state, channels, people, runner, failed, onError } = services
@@ -39,7 +39,9 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
     requireDue()
     const right = verb === 'revoke' ? 'approve' : 'prompt'
     const mayRead = shown !== undefined && person.may.has('admin')
-    if (!person.may.has(right) && !mayRead) return await answer(texts.mayNot(right))
+    // As for the commands `/sessions` and `/switch`.
+    const mayChoose = (verb === 'page' || verb === 'switch') && person.may.size > 0
+    if (!person.may.has(right) && !mayRead && !mayChoose) return await answer(texts.mayNot(right))
     const who = { channel: place.channel, actor }
     const isOwn = (prompt: QueuedPrompt): boolean => people.isSamePerson(prompt, who) || person.may.has('admin')
     const sessionRequest = async (): Promise<SessionRequest> => ({

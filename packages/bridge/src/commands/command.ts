@@ -26,6 +26,8 @@ export interface Command {
   readonly isOnce?: true | undefined
   /** Starts the agent. Requires the right `prompt`. Otherwise, `admin` is enough. */
   readonly isPrompting?: true | undefined
+  /** Chooses the session of the chat. `approve` is enough, because requests of that session are then answered there. */
+  readonly isChoosing?: true | undefined
   /** Requires the right `approve`, and no other. */
   readonly isApproving?: true | undefined
   /** Runs the command. Resolves with the reply, or with undefined for no reply. A `CommandRefusal` becomes the reply. */

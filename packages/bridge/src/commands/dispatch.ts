@@ -87,10 +87,11 @@ export function createCommands(services: CommandServices, backlog: Backlog, gran
 
 /**
  * Returns the right that a person lacks for a command. Undefined if the person may use it. `admin` replaces `prompt` for a
- * command that does not start the agent.
+ * command that does not start the agent, and so does `approve` for one that chooses the session.
  */
 function missingRight({ may }: Person, command: Command): Right | undefined {
   if (command.isForAll) return undefined
   if (command.isApproving) return may.has('approve') ? undefined : 'approve'
+  if (command.isChoosing && may.has('approve')) return undefined
   return may.has('prompt') || (may.has('admin') && !command.isPrompting) ? undefined : 'prompt'
 }

@@ -1,5 +1,6 @@
 import { followModes } from '../config/schema.ts'
-import { type FollowScope, followHint } from '../runs/follow-target.ts'
+import type { FollowScope } from '../runs/follow-target.ts'
+import { followHint } from '../state/follow-hint.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandServices } from './command.ts'
 

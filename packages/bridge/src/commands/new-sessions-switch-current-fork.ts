@@ -2,7 +2,7 @@ import { oneLine } from '@reply/sink/internal'
 import { inRows } from '../chats/channels.ts'
 import type { Person } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
-import { followHint } from '../runs/follow-target.ts'
+import { followHint } from '../state/follow-hint.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
 import type { RequireDue } from './late-press.ts'
@@ -16,6 +16,7 @@ export function newCommand({ state, routes }: CommandServices): Command {
     name: 'new',
     usage: '[title]',
     description: 'begin a new session',
+    isChoosing: true,
     run: async ({ place, rest, target }) => {
       const { route } = await target()
       const title = rest === '' ? undefined : rest
@@ -49,6 +50,7 @@ export function sessionsCommand(services: CommandServices): Command {
   return {
     name: 'sessions',
     description: 'the sessions of this chat',
+    isChoosing: true,
     run: async ({ place, person, target }) => await sessionPage(services, { place, person, ...(await target()) }, 1),
   }
 }
@@ -60,6 +62,7 @@ export function switchCommand(services: CommandServices): Command {
     usage: '<number or id>',
     description: 'continue another session',
     isOnce: true,
+    isChoosing: true,
     run: async ({ place, person, rest, target }) =>
       await switchToSession(services, { place, person, ...(await target()) }, rest),
   }
@@ -162,6 +165,7 @@ export function currentCommand({ config }: CommandServices): Command {
   return {
     name: 'current',
     description: 'the session of this chat',
+    isChoosing: true,
     run: async ({ target }) => {
       const { route, client } = await target()
       const { sessionID, server, agent, model } = route

@@ -79,7 +79,7 @@ export function configJsonSchema(
 /** The kinds of a server's entry: an OpenCode server, an agent to start, and a Codex that runs already. */
 const serverKinds: z.core.JSONSchema.BaseSchema[] = [
   { required: ['url'], properties: { url: { pattern: '^https?:' } }, not: { required: ['agent'] } },
-  { required: ['agent', 'directory'], not: { required: ['url'] } },
+  { required: ['agent', 'directory'], not: { anyOf: [{ required: ['url'] }, { required: ['follow'] }] } },
   {
     required: ['url', 'agent', 'directory'],
     properties: { url: { pattern: '^wss?:' }, agent: { const: 'codex' } },
@@ -133,6 +133,15 @@ function homeRoutesIn({ servers, mirrors }: Pick<BridgeConfig, 'servers' | 'mirr
   return Object.fromEntries(homes.toReversed())
 }
 
+/** Whether two entries name the same address and folder, or the whole server and a folder there. */
+function hasSameSessions(one: BridgeConfig['servers'][string], other: BridgeConfig['servers'][string]): boolean {
+  if (one.url === undefined || other.url === undefined || new URL(one.url).href !== new URL(other.url).href)
+    return false
+  const folderOf = ({ directory }: typeof one): string | undefined => directory?.replace(/(?<=.)[/\\]+$/, '')
+  const [folder, otherFolder] = [folderOf(one), folderOf(other)]
+  return folder === undefined || otherFolder === undefined || folder === otherFolder
+}
+
 /** Returns the errors that involve several fields, as sentences. Empty if there are none. */
 function crossFaults(config: BridgeConfig): readonly string[] {
   const { servers, channels, people, routes, router, mirrors, state } = config
@@ -153,6 +162,15 @@ function crossFaults(config: BridgeConfig): readonly string[] {
       return [
         `servers.${name}.${secret}: ${hostname} is another computer, so the server needs a ${secret}. Set one here and on the server.`,
       ]
+    }),
+    ...Object.entries(servers).flatMap(([name, server], index) => {
+      const earlier = Object.entries(servers).slice(0, index)
+      const [other] = earlier.find(([, one]) => hasSameSessions(one, server)) ?? []
+      return other === undefined
+        ? []
+        : [
+            `servers.${name}: It has the sessions of ${other}, too, so two chats could show the same run. Remove one of them, or give each a \`directory\` of its own.`,
+          ]
     }),
     ...Object.entries(servers).flatMap(([name, { homeChat }]) => {
       if (homeChat === undefined) return []

@@ -102,6 +102,11 @@ export const serverSchema = z
     'Set a `directory` for `homeChat`: it shows only the sessions of that folder.',
   )
   .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'Set a `directory` for the agent.')
+  .refine(({ url, agent, follow }) => follow === undefined || agent === undefined || url !== undefined, {
+    path: ['follow'],
+    error:
+      'Remove it: the bridge starts this agent, which has no other clients, so nothing is started elsewhere there.',
+  })
   .refine(({ url, agent, directory }) => !url || !agent || !directory || win32.isAbsolute(directory), {
     path: ['directory'],
     error: 'Write the whole path of the folder where Codex runs, such as "/srv/shop".',

@@ -14,8 +14,6 @@ import { isPromptOf } from './lost-runs.ts'
 import { passOn } from './show-run.ts'
 import { isUnprompted } from './unprompted-runs.ts'
 
-const followHintPrefix = 'follow/'
-
 /** The chat that follows a run which was started elsewhere, and how much of it that chat shows. */
 export interface FollowTarget {
   readonly place: ChatPlace
@@ -245,18 +243,6 @@ export function createFollowers(
       else lookedAt = ''
     }
   }
-}
-
-/** Returns the hint that has the watches of a server look again, see `Followers.lookAgain`. */
-export function followHint(server: string, sessionID = ''): string {
-  return `${followHintPrefix}${encodeURIComponent(server)}/${encodeURIComponent(sessionID)}`
-}
-
-/** Returns the server and the session of `followHint`. Undefined for another hint. */
-export function toFollowHint(hint: string): { readonly server: string; readonly sessionID?: string } | undefined {
-  if (!hint.startsWith(followHintPrefix)) return undefined
-  const [server = '', sessionID = ''] = hint.slice(followHintPrefix.length).split('/').map(decodeURIComponent)
-  return { server, ...(sessionID !== '' && { sessionID }) }
 }
 
 /** Returns a text that changes when there may be more of a reply to follow. Empty while there is nothing. */

@@ -18,8 +18,8 @@ type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mir
 /**
  * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors whose channel
  * exists. A sink waits for the post of the prompt in its place, see `postToMirrors` and `postQuote`. Without `mirrorPosts`, for
- * example after a restart, it does not wait. `newest` returns the execution as it is later. Throws if the own place's channel does
- * not exist.
+ * example after a restart, it does not wait. `newest` returns the execution as it is later. `onRefused` is called if its own place takes no
+ * message. Throws if the own place's channel does not exist.
  */
 export function sinksFor(
   services: SinkServices,
@@ -27,11 +27,13 @@ export function sinksFor(
   route: Route,
   mirrorPosts?: MirrorPosts,
   newest: () => Execution = () => execution,
+  onRefused: () => void = () => {},
 ): readonly [ChatSink, ...ChatSink[]] {
   const { prompt } = execution
   const others = services.mirrors.others(prompt).filter(({ channel }) => services.channels.has(channel))
   const shownAt = ({ channel, chat }: ChatPlace): ChatSink => {
-    const sink = sinkFor(services, newest, route, { channel, chat })
+    const isOwn = chat === prompt.chat
+    const sink = sinkFor(services, newest, route, { channel, chat }, isOwn ? onRefused : () => {})
     return { channel, chat, sink, after: mirrorPosts?.get(placeKey({ channel, chat })) }
   }
   return [shownAt(prompt), ...others.map(shownAt)]
@@ -47,6 +49,7 @@ function sinkFor(
   newest: () => Execution,
   { isVerbose }: Route,
   { channel, chat }: ChatPlace,
+  onRefused: () => void,
 ): Sink {
   const { id, server, prompt, followed, origin } = newest()
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
@@ -61,13 +64,16 @@ function sinkFor(
       ...policy,
       ...((isVerbose || !enabled) && { verbosity }),
     },
-    texts: ownTexts,
+    texts: { notForYou: texts.mayNotAnswer, ...ownTexts },
     label: id,
     diff: { data: diffButton, command: '/diff' },
     keepsText: isClosingReply,
     readFile: fileReaders(server),
     mentions: (type) => people.expectedAnswerers(type, { channel, chat }, prompt),
     mayAnswer,
+    onError: ({ isRefusedPost }) => {
+      if (isRefusedPost) onRefused()
+    },
   }
   return channels.sinkFor({ channel, chat, ...shown }, followed ? { ...options, ...followOptions() } : options)
 
@@ -77,7 +83,7 @@ function sinkFor(
    */
   function followOptions(): Partial<BridgeSinkOptions> {
     return {
-      texts: { withdrawn: texts.closedElsewhere, ...ownTexts },
+      texts: { ...options.texts, withdrawn: texts.closedElsewhere, ...ownTexts },
       label: origin,
       origin,
       shows: () => (newest().followed === 'asks' ? 'asks' : 'all'),

@@ -13,6 +13,7 @@ import { quietAsks } from '../asks/quiet-asks.ts'
 import { BridgeError, errorTypeOf, messageOf, toError } from '../error.ts'
 import { placeKey } from '../place.ts'
 import { type Execution, isOver, type JoiningPrompt, statusOf } from '../state/execution.ts'
+import { followHint } from '../state/follow-hint.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
@@ -491,7 +492,7 @@ export async function beginUnpromptedRun(
   await state.commit([registry.writeExecution(execution), ...newestWrites, ...authors])
   const sinceStartMs = stored ? () => Number.POSITIVE_INFINITY : stopwatch(clock)
   const quote = isFollowed && !stored && last.followed === 'all' ? postQuote(services, execution, reply) : undefined
-  const sinks = sinksFor(services, execution, route, quote, () => execution)
+  const sinks = sinksFor(services, execution, route, quote, () => execution, isFollowed ? leave : undefined)
   const events = createRunEvents(execution, clock, answeredBy, emit)
   const shown = observersOf(sinks, onError, !router.progress.enabled)
   // The people where it was started may take their time.
@@ -595,6 +596,17 @@ export async function beginUnpromptedRun(
     if (followed === 'asks') unfollow = registry.followReply(execution, () => newest)
     const joining = isKnown ? joinedBy : [...joinedBy, { channel, chat, actor, messageRef }]
     void updateExecution({ followed: 'joined', joinedBy: joining }).catch(onError)
+  }
+
+  /** Leaves the session that is followed, because its chat takes no messages. Another chat then shows what waits, if there is one. */
+  function leave(): void {
+    const hint = sessionID === undefined ? undefined : followHint(server, sessionID)
+    void state
+      .withRetries(async () => {
+        const left = sessionID === undefined ? [] : await routes.writesToLeave(prompt, { server, sessionID })
+        if (left.length > 0) await state.commit(left, { hint })
+      })
+      .catch(onError)
   }
 
   /** Stores the pending asks when they have changed, so that the next process can close their messages. */

@@ -219,7 +219,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
       return isLate ? { type: 'conversation', ...withNoUndo(ask) } : { ...taken, mayBeConversation: true }
     }
     const found: AskMatch = { type: isAnswer ? 'fits' : 'unfit', ask, take: isFree ? takeFree : takeNow }
-    if (chat.kind === 'private') return found
+    if (isPrivate(input)) return found
     if (ask.type === 'permission')
       return isAnswer ? { ...found, type: 'unfit', take: () => errorResult(ask, texts.pressOrReply) } : undefined
     // Without known answerers, any conversation could count as an answer.
@@ -232,11 +232,16 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
    */
   function lateMatch(closed: Ask, input: AskText): AskMatch | undefined {
     const state = ledger().asks[closed.requestID]
-    if (!state || (chat.kind !== 'private' && (closed.type === 'permission' || !state.guard))) return undefined
+    if (!state || (!isPrivate(input) && (closed.type === 'permission' || !state.guard))) return undefined
     const ask: Ask = { ...closed, status: 'pending' }
     const reading = readAskInput(ask, input, { state, texts })
     if (!isOffered(ask, reading, state)) return undefined
     return { type: 'late', ask: closed, take: () => errorResult(closed, texts.alreadyResolved) }
+  }
+
+  /** Whether the text was written in a private chat. The id of a chat alone does not tell that on each platform, but its events do. */
+  function isPrivate({ chat: writtenIn }: AskText): boolean {
+    return (chat.kind ?? writtenIn?.kind) === 'private'
   }
 
   /** Returns the error for an actor who may not answer. */

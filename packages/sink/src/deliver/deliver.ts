@@ -540,7 +540,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const next = withFailure(ledger, { ...postResolution, operation, error, at: clock.now() })
     await storeLedger({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (isReported(operation, error))
-      onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
+      onError(
+        new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, {
+          cause: error,
+          isRefusedPost: operation.type === 'post' && (error.type === 'refused' || error.type === 'gone'),
+        }),
+      )
   }
 
   /** Replaces the current ledger at once, and resolves when it has been written. Rejects only if another process took over. */

@@ -82,8 +82,8 @@ export interface KnownChat {
   readonly since: number
 }
 
-/** Options that the program sets for the sink of one reply. */
-export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'clock' | 'onError'>
+/** Options that the program sets for the sink of one reply. `onError` is called before that of the host. */
+export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'clock'>
 
 /** Both directions of one account on one platform. */
 export interface BridgeConnection {

@@ -52,7 +52,10 @@ export function sinkOptionsOf(
     texts: { ...texts, ...options.texts },
     store: options.store ?? store,
     clock,
-    onError,
+    onError: (error) => {
+      options.onError?.(error)
+      onError(error)
+    },
   }
 }
 

@@ -92,6 +92,25 @@ test('a config alone lets a chat follow a Codex that runs already: its request i
   expect(errors).toEqual([])
 })
 
+test("a request of a sub-agent of Codex's other client reaches the chat, and is answered there once", async () => {
+  const errors: string[] = []
+  const onError = ({ message }: Error) => void errors.push(message)
+  const bridge = await openBridge({ path, env, load: async () => bridgeChannel, onError })
+  await bridge.start()
+  const stream = desk.prompt({ text: 'Go [scenario:delegate]' })
+  const { messageId, text } = await shown(({ buttons }) => buttons.flat().some((one) => one.text === 'Allow once'))
+  expect(text).toContain('touch child.txt')
+  const isClosed = (): boolean => telegram.screen(chat).find((one) => one.messageId === messageId)?.buttons.length === 0
+  // A press counts once the platform has confirmed the message.
+  while (!isClosed()) await telegram.press(chat, messageId, 'Allow once', { from: { id: chat, name: 'Ann' } }).settled
+  const reply = await stream.result
+  expect([reply.outcome, reply.children.map((child) => child.reply.outcome)]).toEqual(['completed', ['completed']])
+  await bridge.stop()
+  const said = telegram.screen(chat).map((message) => message.text)
+  expect(said.filter((one) => one.includes('touch child.txt') && one.includes('Allow once · Ann'))).toHaveLength(1)
+  expect(errors).toEqual([])
+})
+
 test.each(['chat', 'desk'] as const)(
   'a request keeps its message when the connection is lost and the bridge is started again, and is answered once, in the %s',
   async (where) => {

@@ -58,9 +58,11 @@ export const texts = {
   noRoute: (id: string) =>
     `No server is configured for this chat. Ask the operator to add \`${id}\` to \`routes\` in the config.`,
   fromTerminal: (where: string) => `From the terminal, ${where}`,
+  fromChat: (name: string, where: string) => `From ${name} in another chat, ${where}`,
+  fromUnknown: (where: string) => `In ${where}`,
   askWaits: (origin: string) => `⏳ ${plain(origin)}: the request above waits for an answer.`,
   typedElsewhere: (origin: string, text: string) => `${plain(origin)}:\n\n${quoted(text)}`,
-  closedElsewhere: 'Answered in the terminal, or no longer needed.',
+  closedElsewhere: 'Answered elsewhere, or no longer needed.',
   follow: {
     asks: 'This chat shows the questions and permission requests of runs that were started elsewhere.',
     all: 'This chat shows runs that were started elsewhere, with what was asked.',

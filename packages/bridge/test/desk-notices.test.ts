@@ -99,7 +99,7 @@ test('who prompts into a run of the desk is told of its end, in the chat and on 
   await passes(shows('touch one'))
   expect(posted('touch one').map(({ isSilent }) => isSilent)).toEqual([true])
   run.closeAsk('one')
-  await passes(shows('Answered in the terminal'))
+  await passes(shows('Answered elsewhere'))
   telegram.say(1, 'hold on, use pnpm')
   await passes(() => held.length > 0)
   run.write({ type: 'text', delta: 'It builds. ' })

@@ -164,6 +164,30 @@ test('a run of a chat that left its session is not followed, although its server
   expect(await targetOf(asking, { ...rows, [key]: { ...going, posted: named } })).toEqual(noChat)
 })
 
+test('the asks of a run that another chat began go to the chat that has taken its session over since', async () => {
+  const rows = promptedBy('1', { id: '-7', kind: 'shared' })
+  const key = 'newest/07/home/ses_1'
+  const posted = { sessionID: 'ses_1', at: 1, messageID: 'msg_1' }
+  const run = { ...(rows[key] as object), posted }
+  const going = { ...rows, [key]: run, 'author/msg_1': 'tg:1' }
+  expect(await targetOf(asking, { ...going, ...works }, { follow: 'all' })).toEqual({
+    ...{ type: 'chat', place: ann, follows: 'asks', author: 'Name' },
+  })
+  expect(await targetOf(prompted, { ...going, ...works }, { follow: 'all' })).toBeUndefined()
+  expect(await targetOf(asking, { ...going, ...works }, { follow: 'none' })).toBeUndefined()
+  // No chat has taken it over, and the run may be an earlier one.
+  expect(await targetOf(asking, going, home)).toBeUndefined()
+  const own = { 'session-chat/home/ses_1': { channel: 'tg', chat: { id: '-7', kind: 'shared' } } }
+  expect(await targetOf(asking, { ...going, ...own })).toBeUndefined()
+  const later = {
+    ...going,
+    ...works,
+    'author/msg_1': 'tg:1',
+    [key]: { ...run, posted: { ...posted, messageID: 'msg_2' } },
+  }
+  expect(await targetOf(asking, later)).toBeUndefined()
+})
+
 test('a bridge that shows no requests follows none', async () => {
   const router = { progress: { enabled: false } }
   expect(await targetOf(asking, works, {}, router)).toBeUndefined()

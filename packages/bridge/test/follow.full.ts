@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 16 }, (_, index) => 801 + index)
+const chats = Array.from({ length: 18 }, (_, index) => 801 + index)
 const home = -800
 
 const scripts: Scripts = {
@@ -250,6 +250,29 @@ test.each(['chat', 'desk'])(
     expect(stage.errors).toEqual([])
   },
 )
+
+test('a chat that takes a session over also shows what a run of the chat before asks, and who began it', async () => {
+  const ann = { ids: chats.map((id) => `tg:${id}`), may: ['prompt', 'approve', 'admin'] }
+  await stage.start({ people: { ann } })
+  const other = chat + 1
+  stage.telegram.say(chat, `Do it [scenario:desk${chat}]`, { from: { id: chat, name: 'Ann' } })
+  await asked()
+  const sessionID = await stage.sessionOf(chat)
+  stage.telegram.say(other, `/switch ${sessionID}`, { from: { id: other, name: 'Ann' } })
+  const { text } = await asked(other)
+  expect(text).toMatch(/^❓ From Ann in another chat, project: Allow this\? bash/)
+  await stage.allow(other, { from: { id: other, name: 'Ann' } })
+  for (const each of [chat, other])
+    await stage.seen(each, (screen) => screen.every(({ buttons }) => buttons.length === 0))
+  stage.model.release(`end${chat}`)
+  await answered(`The desk is done, ${chat}.`)
+  for (const each of [chat, other])
+    expect(stage.said(each).filter((said) => said.includes('Allow this?'))).toHaveLength(1)
+  expect(stage.said(other).join()).not.toContain('The desk is done')
+  expect(stage.errors).toEqual([])
+  // The next test has the next chat.
+  chat += 1
+})
 
 test('a question of a run that the desk began is answered in the chat', async () => {
   await stage.start()

@@ -1,6 +1,6 @@
 import { emptyReply, type PermissionAsk, type Reply, reduce } from '@reply/core'
 import { expect, test } from 'vitest'
-import { withEarlierAsks } from '../src/runs/followed-execution.ts'
+import { followedExecution, withEarlierAsks } from '../src/runs/followed-execution.ts'
 import { isUnprompted } from '../src/runs/unprompted-runs.ts'
 
 const sessionID = 'ses_1'
@@ -15,6 +15,17 @@ function answeredUnseen(): Reply {
   const how = { type: 'permission', reply: 'once' } as const
   return reduce(opened, { type: 'ask-closed', at: 2, raw: undefined, sessionID, requestID: 'per_1', how }).reply
 }
+
+test('a run is said to be from the terminal if it has a prompt that no chat wrote', () => {
+  const place = { channel: 'tg', chat: { id: '1' } }
+  const desk: Reply = { ...opened, directory: '/srv/shop', prompt: { text: 'Go', files: [], parts: [] } }
+  const originOf = (reply: Reply, author?: string) =>
+    followedExecution('home', reply, { place, follows: 'asks', author }, 1).origin
+  expect(originOf(desk)).toBe('From the terminal, shop')
+  expect(originOf({ ...desk, directory: undefined })).toBe('From the terminal, home')
+  expect(originOf(desk, 'Ann\nB')).toBe('From Ann B in another chat, shop')
+  expect(originOf({ ...desk, prompt: undefined })).toBe('In shop')
+})
 
 test('the end of an ask that was not seen does not tell that no prompt began its run', () => {
   expect(isUnprompted(answeredUnseen())).toBeUndefined()

@@ -789,7 +789,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
       const woken = await askElsewhere(stage)
       await passes('the chat is told', () => isSaid(1, /request above waits for an answer/))
       woken.end()
-      await passes('it is over', () => isSaid(1, /Rejected|Answered in the terminal/))
+      await passes('it is over', () => isSaid(1, /Rejected|Answered elsewhere/))
     },
   },
 
@@ -810,7 +810,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
       untold = undefined
       await passes('the chat is told', () => isSaid(1, /request above waits for an answer/))
       woken.end()
-      await passes('it is over', () => isSaid(1, /Rejected|Answered in the terminal/))
+      await passes('it is over', () => isSaid(1, /Rejected|Answered elsewhere/))
     },
   },
 

@@ -117,7 +117,7 @@ export interface ActiveRuns {
   isOfPromptedRun(reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined
   /** The run that shows the reply in the place of an execution, other than that of the execution. Undefined if there is none. */
   showing(
-    execution: Pick<Execution, 'id' | 'prompt'>,
+    execution: Pick<Execution, 'id'> & { readonly prompt: ChatPlace },
     reply: Pick<Reply, 'sessionID' | 'promptIDs'>,
   ): ActiveRun | undefined
   /** Whether a reply shares a message with the run of a prompt that has ended. */
@@ -175,7 +175,7 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
 
   /** Returns the run of the same place that shows the reply. One that left it, or leaves it to another run, does not. */
   function showing(
-    { id, prompt }: Pick<Execution, 'id' | 'prompt'>,
+    { id, prompt }: Pick<Execution, 'id'> & { readonly prompt: ChatPlace },
     { sessionID, promptIDs: [first] }: Pick<Reply, 'sessionID' | 'promptIDs'>,
   ): ActiveRun | undefined {
     return followed(prompt).find((run) => {

@@ -18,6 +18,8 @@ import { isUnprompted } from './unprompted-runs.ts'
 export interface FollowTarget {
   readonly place: ChatPlace
   readonly follows: 'asks' | 'all'
+  /** The person in another chat of this bridge whose prompt began it. Undefined for all other runs. */
+  readonly author?: string | undefined
 }
 
 /** Where a reply is to be followed. `no-chat`: it waits for an answer, and no chat could show that. */
@@ -27,8 +29,9 @@ export type FollowDecision = ({ readonly type: 'chat' } & FollowTarget) | { read
  * Resolves with the chat that follows a reply, the same one in every process: the chat that works with its session, else the
  * server's `homeChat`, else the private chat where its session was prompted last, which has the asks alone. That chat counts only
  * if no other chat mirrors it, and its person has `approve`. A chat whose channel or server the config has no longer is passed over.
- * `no-chat` without such a chat, if the reply waits for an answer that the server's `follow` would show. Undefined for a reply that
- * a prompt of a chat began, if its chat follows nothing, and while the chat has nothing to show of it.
+ * `no-chat` without such a chat, if the reply waits for an answer that the server's `follow` would show. Undefined if its chat follows
+ * nothing, and while the chat has nothing to show of it. A reply that a prompt of a chat began is shown there: another one gets its asks
+ * if it has taken the session over since.
  */
 export type FindFollowTarget = (server: string, reply: Reply) => Promise<FollowDecision | undefined>
 
@@ -76,7 +79,9 @@ export function createFollowRules({
   async function findTarget(...[server, reply]: Parameters<FindFollowTarget>): Promise<FollowDecision | undefined> {
     const { sessionID } = reply
     const rules = config.servers[server]
-    if (!rules || (await isOfChat(server, reply))) return undefined
+    if (!rules) return undefined
+    const ours = await runOfChat(server, reply)
+    if (ours) return await takenOver(server, reply, ours.run)
     // The chat of the session's last run shows it.
     if (isUnprompted(reply) && (await state.read(homeKey(server, sessionID))) !== undefined) return undefined
     const isAsking = pendingAsks(reply).length > 0 && showsAsks
@@ -89,6 +94,19 @@ export function createFollowRules({
     const follows = role === 'last' ? 'asks' : wanted
     if (follows === 'asks' && !isAsking) return undefined
     return { type: 'chat', place, follows }
+  }
+
+  /** Returns the chat that has taken over the session of a run since another chat began it, if the run waits for an answer. */
+  async function takenOver(
+    server: string,
+    reply: Reply,
+    run: Execution | undefined,
+  ): Promise<FollowDecision | undefined> {
+    const isAsking = pendingAsks(reply).length > 0 && showsAsks
+    const found = run && isAsking ? await chatFor(server, reply.sessionID) : undefined
+    if (!run || found?.role !== 'session' || mirrors.keyOf(found.place) === mirrors.keyOf(run.prompt)) return undefined
+    const isWanted = (await modeOf(found.place, server)) !== 'none'
+    return isWanted ? { type: 'chat', place: found.place, follows: 'asks', author: run.prompt.actor.name } : undefined
   }
 
   /** See `FollowRules`. */
@@ -142,17 +160,23 @@ export function createFollowRules({
   }
 
   /**
-   * Whether a prompt of a chat began the reply. Where the server makes the ids of prompts, their authors are stored when the runs
-   * end, so this also looks whether it may be the session's newest run, with its text.
+   * Whether a prompt of a chat began the reply, and its run if that is the session's newest one. Undefined otherwise. Where the server
+   * makes the ids of prompts, their authors are stored when the runs end, so this also looks whether it may be that run, with its text.
    */
-  async function isOfChat(server: string, { sessionID, promptIDs, prompt }: Reply): Promise<boolean> {
+  async function runOfChat(
+    server: string,
+    { sessionID, promptIDs, prompt }: Reply,
+  ): Promise<{ readonly run: Execution | undefined } | undefined> {
     const [promptID] = promptIDs
-    if (promptID === undefined) return false
-    if ((await state.read(`author/${promptID}`)) !== undefined) return true
-    const { posted, finishedAt } = (await newestRunOf(server, sessionID)) ?? {}
-    if (!posted || posted.messageID !== undefined || finishedAt !== undefined) return false
+    if (promptID === undefined) return undefined
+    const isKnown = (await state.read(`author/${promptID}`)) !== undefined
+    const newest = await newestRunOf(server, sessionID)
+    const { posted, finishedAt } = newest ?? {}
+    const run = posted && isPromptOf(posted, promptID) ? newest : undefined
+    if (isKnown) return { run }
+    if (!run || posted?.messageID !== undefined || finishedAt !== undefined) return undefined
     // A plugin of the server may have added to the text.
-    return isPromptOf(posted, promptID) && prompt?.text.includes(posted.text?.trim() ?? '') === true
+    return prompt?.text.includes(posted?.text?.trim() ?? '') ? { run } : undefined
   }
 
   /** Returns the newest run of a session that a chat began, of any shard. Undefined without one. */

@@ -1,4 +1,5 @@
 import { type Ask, pendingAsks, type Reply } from '@reply/core'
+import { oneLine } from '@reply/sink/internal'
 import type { Execution } from '../state/execution.ts'
 import { texts } from '../texts.ts'
 import type { FollowTarget } from './follow-target.ts'
@@ -6,13 +7,17 @@ import type { FollowTarget } from './follow-target.ts'
 /** The author of prompts that were written elsewhere. Not a person of any config, so it has no rights. */
 const unknownAuthor = { id: '', name: '', isAnonymous: true } as const
 
+/** How much of the name of a person is shown, in UTF-16 units. */
+const nameLength = 60
+
 /** Returns the execution of a run that was started elsewhere and is followed by a chat. */
 export function followedExecution(
   server: string,
-  { sessionID, agent, directory }: Reply,
-  { place: { channel, chat }, follows }: FollowTarget,
+  reply: Reply,
+  { place: { channel, chat }, follows, author }: FollowTarget,
   now: number,
 ): Execution {
+  const { sessionID, agent } = reply
   const message = { id: '', messageRef: { id: '' }, text: '', files: [], isCommand: false, receivedAt: now }
   return {
     id: '',
@@ -21,13 +26,21 @@ export function followedExecution(
     sessionID,
     agent,
     followed: follows,
-    origin: texts.fromTerminal(folderName(directory) ?? server),
+    author,
+    origin: originOf(server, reply, author),
     // Only people with `approve` may steer it.
     isByApprovers: true,
     phase: 'delivering',
     status: 'running',
     startedAt: now,
   }
+}
+
+/** Returns where a run was started. Of one without a prompt, only the folder is known. */
+function originOf(server: string, { directory, prompt }: Reply, author: string | undefined): string {
+  const where = folderName(directory) ?? server
+  if (author !== undefined) return texts.fromChat(oneLine(author, nameLength), where)
+  return prompt ? texts.fromTerminal(where) : texts.fromUnknown(where)
 }
 
 /** Returns the last name in a path. Undefined without one. */

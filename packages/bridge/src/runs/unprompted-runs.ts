@@ -199,7 +199,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   async function follow(
     server: string,
     reply: Reply,
-    { place, follows }: FollowTarget,
+    { place, follows, author }: FollowTarget,
   ): Promise<ReplyObserver | undefined> {
     const client = servers.get(server)
     const { sessionID } = reply
@@ -209,7 +209,10 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const names = namesOfUnprompted(reply)
     // What the store forgets after a day, this process may still know. The watch shows it then.
     if (isUnprompted(reply) && newest.has(sessionID)) return undefined
-    if (!client || isStopped || runs.isOfPromptedRun(reply)) return undefined
+    // A run of another chat may be one of this shard.
+    const isOfPrompt =
+      author === undefined ? runs.isOfPromptedRun(reply) : runs.showing({ id: '', prompt: place }, reply)
+    if (!client || isStopped || isOfPrompt) return undefined
     const key = mirrors.keyOf(place)
     const keys = names.flatMap((name) => {
       const places = shown.get(name)
@@ -218,13 +221,15 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     // Another chat may have taken the session over since a first one began to show it.
     if (keys.some((places) => places.length === 0 || places.includes(key))) return undefined
     const waiting = unfinishedFollows.get(sessionID) ?? []
-    const stored = waiting.find(({ startedBy }) => startedBy !== undefined && names.includes(startedBy))
+    const stored = waiting.find(
+      ({ startedBy, prompt }) => startedBy !== undefined && names.includes(startedBy) && mirrors.keyOf(prompt) === key,
+    )
     unfinishedFollows.set(
       sessionID,
       waiting.filter((one) => one !== stored),
     )
     for (const name of names) shown.set(name, [...(shown.get(name) ?? []), key])
-    const last = stored ?? followedExecution(server, reply, { place, follows }, clock.now())
+    const last = stored ?? followedExecution(server, reply, { place, follows, author }, clock.now())
     return await beginWithRetries({ reply, client, last, stored }, async () => false)
   }
 
@@ -308,7 +313,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const { server, sessionID = '', prompt, followed } = stored
     const isWaiting = (): boolean => unfinishedFollows.get(sessionID)?.includes(stored) === true
     const isSame = (reply: Reply): boolean => namesOfUnprompted(reply).includes(stored.startedBy ?? '')
-    const target: FollowTarget = { place: prompt, follows: followed === 'asks' ? 'asks' : 'all' }
+    const target: FollowTarget = { place: prompt, follows: followed === 'asks' ? 'asks' : 'all', author: stored.author }
     const client = channels.has(prompt.channel) ? servers.get(server) : undefined
     const last = client && (await lastReplyOf(client, sessionID))
     if (isStopped || !isWaiting()) return

@@ -52,6 +52,8 @@ export interface Execution extends Tried {
    * and has no author. `joined`: all, because a prompt of the chat joined it.
    */
   readonly followed?: 'asks' | 'all' | 'joined' | undefined
+  /** Set with `followed`, if another chat began it: the name of the person there. */
+  readonly author?: string | undefined
   /** Set with `followed`: where it was started, as the chat shows it. */
   readonly origin?: string | undefined
   /** Set with `followed`: the asks that were pending. */

@@ -521,11 +521,14 @@ export function literal(text: string): string {
 interface Migration {
   /** Returns the SQL for a quoted schema. It only adds, because bridges of the version before may run meanwhile. */
   readonly sql: (schema: string) => string
-  /** The lowest version of this package that can still use the state afterwards. */
+  /** The lowest version of this package that can still use the state afterwards. At most the one before. */
   readonly minReader: number
 }
 
-/** The migration to each version, from version 1. Append to it, and never change a released entry. */
+/**
+ * The migration to each version, from version 1. Append to it, and never change an entry: `test/versions` has the SQL of each as it
+ * was recorded, and what a bridge of that version sends. CONTRIBUTING.md says how to add one.
+ */
 export const migrations: readonly Migration[] = [{ sql: version1, minReader: 1 }]
 
 /** The oldest version of PostgreSQL that a state can be in: 13. */

@@ -16,9 +16,11 @@ export function commitOf(ref: string): string {
 
 /**
  * Builds another version of this repository in a temporary folder, and returns its `reply` command. It takes minutes, or seconds if
- * that commit was built there before.
+ * that commit was built there before. Throws if it has other tables.
  */
 export function buildVersion(commit: string): string {
+  if (tablesAt(commit) !== tablesAt('HEAD'))
+    throw new Error(`Commit ${commit} has another version 1 of the tables, so its bridges can't run beside these.`)
   const folder = join(tmpdir(), `reply-version-${commit}`)
   mkdirSync(folder, { recursive: true })
   execFileSync('tar', ['-x', '-C', folder], {
@@ -27,6 +29,12 @@ export function buildVersion(commit: string): string {
   })
   execFileSync(process.execPath, ['scripts/setup.mjs'], { cwd: folder, stdio: ['ignore', 2, 2] })
   return commandIn(folder)
+}
+
+/** The first version of the tables at a commit, as it was recorded. Empty before that. */
+function tablesAt(commit: string): string {
+  const path = 'packages/postgres/test/versions/version-1.sql'
+  return git('ls-tree', commit, '--format=%(objectname)', path)
 }
 
 function commandIn(folder: string): string {

@@ -1,0 +1,482 @@
+
+CREATE TABLE "reply".stored (key bytea PRIMARY KEY, value text NOT NULL, expires_at timestamptz);
+CREATE INDEX stored_by_expiry ON "reply".stored (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE "reply".queued (
+  queue bytea NOT NULL, position bigint GENERATED ALWAYS AS IDENTITY, id bytea NOT NULL, value text NOT NULL,
+  PRIMARY KEY (queue, position), UNIQUE (queue, id)
+);
+
+CREATE TABLE "reply".leased (
+  name bytea PRIMARY KEY, holder text NOT NULL, fence bigint NOT NULL, expires_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE "reply".members (
+  member text PRIMARY KEY, layout text NOT NULL, is_alone boolean NOT NULL, groups text[] NOT NULL,
+  expires_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+-- What a member may use of a budget until expires_at, and what others can't have until one window after that. It has used the budget
+-- since a time. is_counted: calls that a member counted when it left, which no member uses.
+CREATE TABLE "reply".shares (
+  budget text, member text, demand bigint NOT NULL, growing bigint NOT NULL, share bigint NOT NULL, reserved bigint NOT NULL,
+  since timestamptz NOT NULL, expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, is_counted boolean NOT NULL,
+  PRIMARY KEY (budget, member)
+) WITH (fillfactor = 50);
+
+CREATE TABLE "reply".freezes (
+  budget text PRIMARY KEY, since timestamptz NOT NULL, until timestamptz NOT NULL
+);
+
+-- The last batch of each store: its number, and the result of each of its commits.
+CREATE TABLE "reply".writers (
+  writer uuid PRIMARY KEY, batch bigint NOT NULL, results int[] NOT NULL, written_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE FUNCTION "reply".store_time() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT clock_timestamp()';
+
+-- Waits for the commits that are being made, and holds off others until the end of the transaction. A call that waits longer
+-- changes nothing, and is made again.
+CREATE FUNCTION "reply".lock_state(most_ms int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  -- Otherwise a transaction would not see what was committed while it waited.
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION USING ERRCODE = 'RISOL', MESSAGE = current_setting('transaction_isolation');
+  END IF;
+  PERFORM set_config('lock_timeout', most_ms::text, true);
+  PERFORM pg_advisory_xact_lock(hashtextextended('"reply"', 0));
+END $$;
+
+-- Lets the end of the transaction wait until its writes survive a crash of the machine.
+CREATE FUNCTION "reply".sync_commit() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
+END $$;
+
+-- Sends a hint to the stores of this state once the transaction is committed.
+CREATE FUNCTION "reply".send_hint(hint text) RETURNS void LANGUAGE sql VOLATILE AS $$
+  SELECT pg_notify('reply', hint)
+$$;
+
+CREATE FUNCTION "reply".is_expired(at timestamptz) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+  SELECT at IS NOT NULL AND at <= "reply".store_time()
+$$;
+
+-- Applies one write. Returns false if it conflicts.
+CREATE FUNCTION "reply".apply_write(
+  kind text, k bytea, i bytea, v text, x text, expires_in_ms float8
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  expires timestamptz := "reply".store_time() + expires_in_ms * interval '1 ms';
+BEGIN
+  CASE kind
+    WHEN 'put' THEN
+      INSERT INTO "reply".stored AS s (key, value, expires_at) VALUES (k, v, expires)
+        ON CONFLICT (key) DO UPDATE SET value = v, expires_at = expires;
+    WHEN 'put-if-absent' THEN
+      INSERT INTO "reply".stored AS s (key, value, expires_at) VALUES (k, v, expires)
+        ON CONFLICT (key) DO UPDATE SET value = v, expires_at = expires WHERE "reply".is_expired(s.expires_at);
+    WHEN 'remove' THEN
+      DELETE FROM "reply".stored WHERE key = k;
+      RETURN true;
+    WHEN 'replace-value' THEN
+      UPDATE "reply".stored SET value = v, expires_at = expires
+        WHERE key = k AND value = x AND NOT "reply".is_expired(expires_at);
+    WHEN 'remove-value' THEN
+      DELETE FROM "reply".stored WHERE key = k AND value = x AND NOT "reply".is_expired(expires_at);
+    WHEN 'require-absent' THEN
+      PERFORM 1 FROM "reply".stored WHERE key = k AND NOT "reply".is_expired(expires_at);
+      RETURN NOT FOUND;
+    WHEN 'enqueue' THEN
+      INSERT INTO "reply".queued (queue, id, value) VALUES (k, i, v) ON CONFLICT (queue, id) DO NOTHING;
+    WHEN 'replace' THEN
+      UPDATE "reply".queued SET value = v WHERE queue = k AND id = i;
+    WHEN 'dequeue' THEN
+      DELETE FROM "reply".queued WHERE queue = k AND id = i;
+  END CASE;
+  RETURN FOUND;
+END $$;
+
+-- Makes a batch of commits, each completely or not at all, and returns one number for each: -1 for done, -2 for fenced, -3 if
+-- the time until which it may be made, in ms since the epoch, is over, else the index of the write that conflicts. A batch that
+-- was made before is not made again: its results are returned.
+CREATE FUNCTION "reply".commit_batch(of_writer uuid, number bigint, commits json) RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE
+  earlier "reply".writers;
+  made int[] := '{}';
+  one record;
+  w record;
+  fault int;
+BEGIN
+  PERFORM "reply".sync_commit();
+  PERFORM "reply".lock_state(1500);
+  SELECT * INTO earlier FROM "reply".writers WHERE writer = of_writer;
+  IF earlier.batch = number THEN
+    -- Waits as the batch itself did: after a crash of the server, it may not be on a standby yet.
+    UPDATE "reply".writers SET written_at = "reply".store_time() WHERE writer = of_writer;
+    RETURN earlier.results;
+  END IF;
+  IF earlier.batch > number THEN RAISE 'Batch % of this writer was sent after batch %.', number, earlier.batch; END IF;
+
+  FOR one IN SELECT * FROM json_to_recordset(commits) AS c(lease bytea, holder text, fence bigint, writes json, hint text, until float8) LOOP
+    IF one.lease IS NOT NULL THEN
+      PERFORM 1 FROM "reply".leased AS l
+        WHERE l.name = one.lease AND l.holder = one.holder AND l.fence = one.fence
+          AND NOT "reply".is_expired(l.expires_at);
+      IF NOT FOUND THEN
+        made := made || -2;
+        CONTINUE;
+      END IF;
+    END IF;
+    IF one.until < extract(epoch FROM "reply".store_time()) * 1000 THEN
+      made := made || -3;
+      CONTINUE;
+    END IF;
+    fault := -1;
+    BEGIN
+      FOR w IN
+        SELECT * FROM json_to_recordset(one.writes)
+          AS r(n int, t text, k bytea, i bytea, v text, x text, e float8)
+      LOOP
+        IF NOT "reply".apply_write(w.t, w.k, w.i, w.v, w.x, w.e) THEN
+          fault := w.n;
+          RAISE EXCEPTION USING ERRCODE = 'RCONF';
+        END IF;
+      END LOOP;
+    EXCEPTION WHEN SQLSTATE 'RCONF' THEN NULL;
+    END;
+    made := made || fault;
+    IF fault = -1 AND one.hint IS NOT NULL THEN PERFORM "reply".send_hint(one.hint); END IF;
+  END LOOP;
+
+  INSERT INTO "reply".writers AS r VALUES (of_writer, number, made, "reply".store_time())
+    ON CONFLICT (writer) DO UPDATE SET batch = number, results = made, written_at = "reply".store_time();
+  RETURN made;
+END $$;
+
+-- Whether a time of expiry counts: it has not passed, and is not so far ahead that the clock must have been set back.
+CREATE FUNCTION "reply".is_valid_until(at timestamptz, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT at > now AND at <= now + interval '60000 ms'
+$$;
+
+-- Whether a freeze counts: it has not ended, and began not so far ahead that the clock must have been set back since.
+CREATE FUNCTION "reply".is_frozen_at(since timestamptz, until timestamptz, now timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT until > now AND since <= now + interval '60000 ms'
+$$;
+
+-- Returns why a member is refused. Null if it is admitted.
+CREATE FUNCTION "reply".refusal_of(
+  of_member text, of_layout text, wants_alone boolean, now timestamptz
+) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE
+    WHEN bool_or(wants_alone OR m.is_alone) THEN 'alone'
+    WHEN bool_or(m.layout <> of_layout) THEN 'layout'
+  END
+  FROM "reply".members AS m WHERE m.member <> of_member AND "reply".is_valid_until(m.expires_at, now)
+$$;
+
+-- Returns a row for each name that a member wants, in their order: how many of its group the member may have and has, and
+-- whether the lease is free. A group and a name have the same index in both lists.
+CREATE FUNCTION "reply".wanted_leases(
+  of_member text, of_groups text[], of_names bytea[], now timestamptz
+) RETURNS TABLE (of_group text, of_name bytea, at bigint, most bigint, held bigint, is_free boolean) LANGUAGE sql STABLE AS $$
+  SELECT w.g, w.name, w.at, (w.count + others.count) / (1 + others.count),
+    count(*) FILTER (WHERE l.holder = of_member) OVER (PARTITION BY w.g), l.name IS NULL
+  FROM (
+    SELECT g, name, at, count(*) OVER (PARTITION BY g) AS count
+    FROM unnest(of_groups, of_names) WITH ORDINALITY AS u(g, name, at)
+  ) AS w
+  JOIN LATERAL (
+    SELECT count(*) AS count FROM "reply".members AS m
+    WHERE m.member <> of_member AND w.g = ANY (m.groups) AND "reply".is_valid_until(m.expires_at, now)
+  ) AS others ON true
+  LEFT JOIN "reply".leased AS l ON l.name = w.name AND "reply".is_valid_until(l.expires_at, now)
+$$;
+
+-- Returns the free leases that a member is to take.
+CREATE FUNCTION "reply".leases_to_take(
+  of_member text, of_groups text[], of_names bytea[], now timestamptz
+) RETURNS SETOF bytea LANGUAGE sql STABLE AS $$
+  SELECT of_name FROM (
+    SELECT of_name, most - held AS lacking, row_number() OVER (PARTITION BY of_group ORDER BY at) AS place
+    FROM "reply".wanted_leases(of_member, of_groups, of_names, now) WHERE is_free
+  ) AS free WHERE place <= lacking
+$$;
+
+-- Whether a member may use its share of a budget.
+CREATE FUNCTION "reply".is_used(r "reply".shares, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT NOT r.is_counted AND "reply".is_valid_until(r.expires_at, now)
+$$;
+
+-- Returns what others can't have of a budget: the most calls of a member that count within a window from now on.
+CREATE FUNCTION "reply".reservation_of(r "reply".shares, now timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN r.expires_at + r.window_ms * interval '1 ms' > now AND r.expires_at <= now + interval '60000 ms'
+    THEN r.reserved ELSE 0 END
+$$;
+
+-- Returns a number of calls that a member reports, as it is stored.
+CREATE FUNCTION "reply".whole_calls(calls float8) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT least(1000000, greatest(0, ceil(calls)))::bigint
+$$;
+
+-- Gives back what a member has of a budget that it no longer uses. It stays reserved for one window.
+CREATE FUNCTION "reply".give_back_share(of_budget text, of_member text, now timestamptz) RETURNS void LANGUAGE sql AS $$
+  UPDATE "reply".shares AS s SET share = 0, expires_at = now
+    WHERE s.budget = of_budget AND s.member = of_member AND "reply".is_used(s, now)
+$$;
+
+-- Replaces what a member has of budgets by its calls that count: a row for each time at which some no longer do, as if a member had
+-- ended one window before that. The longest come first, and they are at most what the member had.
+CREATE FUNCTION "reply".keep_counted(of_member text, used_calls json, now timestamptz) RETURNS void LANGUAGE sql AS $$
+  WITH had AS (
+    DELETE FROM "reply".shares AS s USING json_to_recordset(used_calls) AS r(b text, counted json)
+      WHERE s.member = of_member AND s.budget = r.b AND r.counted IS NOT NULL AND "reply".is_used(s, now) RETURNING s.*
+  ), counted AS (
+    SELECT r.b, "reply".whole_calls(c.calls) AS calls, greatest(0, c.for_ms) AS for_ms,
+      row_number() OVER (PARTITION BY r.b ORDER BY c.for_ms DESC, c.place) AS place
+    FROM json_to_recordset(used_calls) AS r(b text, counted json),
+      ROWS FROM (json_to_recordset(r.counted) AS (calls float8, for_ms float8)) WITH ORDINALITY AS c(calls, for_ms, place)
+  ), summed AS (
+    SELECT c.*, sum(c.calls) OVER (PARTITION BY c.b ORDER BY c.place) - c.calls AS longer FROM counted AS c
+  ), rows AS (
+    SELECT h.budget, greatest(0, least(s.calls, h.reserved - s.longer)) AS reserved, h.window_ms,
+      now + least(0, s.for_ms - h.window_ms) * interval '1 ms' AS ended_at
+    FROM had AS h JOIN summed AS s ON s.b = h.budget
+  )
+  INSERT INTO "reply".shares AS s
+    SELECT budget, of_member || '/' || extract(epoch FROM ended_at), 0, 0, 0, sum(reserved), ended_at, ended_at, window_ms, true
+      FROM rows GROUP BY budget, ended_at, window_ms
+    ON CONFLICT (budget, member) DO UPDATE SET reserved = s.reserved + excluded.reserved
+$$;
+
+-- Divides a budget again for the beat of a member, and returns its share, and what that is to be once others no longer use it.
+CREATE FUNCTION "reply".take_share(
+  of_budget text, of_member text, total bigint, most_growing bigint, of_window_ms float8, of_demand bigint, of_growing bigint,
+  used bigint, now timestamptz, until timestamptz, OUT part bigint, OUT target bigint, OUT lacks_calls boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+  has_calls boolean;
+  began timestamptz;
+  kept bigint;
+  others bigint;
+  rival record;
+  for_needs numeric;
+  for_texts numeric;
+  rest numeric;
+  demanded bigint;
+  used_since timestamptz;
+BEGIN
+  -- What a dead member had is forgotten if no living one has calls and all of them began after it made its last beat.
+  SELECT bool_or("reply".reservation_of(s, now) > 0 AND (s.member = of_member OR "reply".is_used(s, now))),
+    least(now, min(s.since) FILTER (WHERE "reply".is_used(s, now)))
+    INTO has_calls, began FROM "reply".shares AS s WHERE s.budget = of_budget;
+  IF NOT has_calls THEN
+    DELETE FROM "reply".shares AS s WHERE s.budget = of_budget AND NOT s.is_counted
+      AND NOT "reply".is_used(s, now) AND s.expires_at < began + (until - now);
+  END IF;
+
+  SELECT coalesce(sum("reply".reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
+    -- A member that expired may report calls that others were given since then.
+    least(used, coalesce(sum("reply".reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
+    INTO others, kept FROM "reply".shares AS s WHERE s.budget = of_budget;
+  SELECT s.demand, s.since INTO demanded, used_since FROM "reply".shares AS s
+    WHERE s.budget = of_budget AND s.member = of_member AND "reply".is_used(s, now);
+
+  -- 1 for each member, then what each demands for other calls than growing texts, then what each demands for those, and the rest
+  -- evenly. Demands that are too large divide what there is.
+  WITH rivals AS (
+    SELECT s.member, s.demand, greatest(0, s.demand - s.growing - 1) AS needs FROM "reply".shares AS s
+      WHERE s.budget = of_budget AND s.member <> of_member AND "reply".is_used(s, now)
+    UNION ALL SELECT of_member, of_demand, greatest(0, of_demand - of_growing - 1)
+  ), divided AS (
+    SELECT r.member, r.needs, greatest(0, r.demand - 1 - r.needs) AS texts FROM rivals AS r
+  ), summed AS (
+    SELECT d.member, d.needs, d.texts, sum(d.needs) OVER (ORDER BY d.member COLLATE "C") AS needs_up_to,
+      sum(d.texts) OVER (ORDER BY d.member COLLATE "C") AS texts_up_to,
+      sum(d.needs) OVER () AS all_needs, sum(d.texts) OVER () AS all_texts,
+      row_number() OVER (ORDER BY d.member COLLATE "C") AS place, count(*) OVER () AS count
+    FROM divided AS d
+  )
+  SELECT * INTO rival FROM summed AS m WHERE m.member = of_member;
+  IF total < rival.count THEN target := CASE WHEN rival.place <= total THEN 1 ELSE 0 END;
+  ELSE
+    for_needs := least(total - rival.count, rival.all_needs);
+    for_texts := least(total - rival.count - for_needs, most_growing, rival.all_texts);
+    rest := total - rival.count - for_needs - for_texts;
+    target := 1
+      + coalesce(
+        div(for_needs * rival.needs_up_to, nullif(rival.all_needs, 0))
+          - div(for_needs * (rival.needs_up_to - rival.needs), nullif(rival.all_needs, 0)), 0
+      )
+      + coalesce(
+        div(for_texts * rival.texts_up_to, nullif(rival.all_texts, 0))
+          - div(for_texts * (rival.texts_up_to - rival.texts), nullif(rival.all_texts, 0)), 0
+      )
+      + div(rest * rival.place, rival.count) - div(rest * (rival.place - 1), rival.count);
+  END IF;
+  part := greatest(0, least(target, total - others));
+  -- Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each member
+  -- that hears it beats.
+  lacks_calls := part < target AND of_demand >= coalesce(2 * greatest(1, demanded), 0);
+  INSERT INTO "reply".shares
+    VALUES (of_budget, of_member, of_demand, of_growing, part, greatest(part, kept), coalesce(used_since, now), until,
+      of_window_ms, false)
+    ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, growing = excluded.growing, share = excluded.share,
+      reserved = excluded.reserved, since = excluded.since, expires_at = excluded.expires_at, window_ms = excluded.window_ms;
+END $$;
+
+-- Gets the lock under which members are admitted and budgets are divided. Returns false if that takes too long.
+CREATE FUNCTION "reply".try_lock_members() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('lock_timeout', '400', true);
+  PERFORM pg_advisory_xact_lock(hashtextextended('"reply"/members', 0));
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN RETURN false;
+END $$;
+
+-- Like lock_state. Returns false if that takes too long.
+CREATE FUNCTION "reply".try_lock_state() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM "reply".lock_state(400);
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN RETURN false;
+END $$;
+
+-- Admits or renews a member, its leases and its shares, and takes free leases up to its share.
+CREATE FUNCTION "reply".beat(
+  of_member text, for_ms float8, of_layout text, wants_alone boolean, of_groups text[], of_names bytea[], budgets json
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  now timestamptz := "reply".store_time();
+  until timestamptz;
+  refusal text;
+  is_member boolean;
+  is_state_locked boolean := false;
+  is_locked boolean;
+  taken bigint := 0;
+  b record;
+  part bigint;
+  target bigint;
+  lacks_calls boolean;
+  parts json[] := '{}';
+  frozen_until timestamptz;
+BEGIN
+  -- The lock of the state comes first, so that no member waits for the commits that another one waits for.
+  refusal := "reply".refusal_of(of_member, of_layout, wants_alone, now);
+  IF refusal IS NOT NULL THEN RETURN json_build_object('refused', refusal); END IF;
+  IF EXISTS (SELECT "reply".leases_to_take(of_member, of_groups, of_names, now)) THEN
+    is_state_locked := "reply".try_lock_state();
+  END IF;
+  is_locked := "reply".try_lock_members();
+  now := "reply".store_time();
+  until := now + for_ms * interval '1 ms';
+  refusal := "reply".refusal_of(of_member, of_layout, wants_alone, now);
+  IF refusal IS NOT NULL THEN RETURN json_build_object('refused', refusal); END IF;
+
+  UPDATE "reply".members SET expires_at = until
+    WHERE member = of_member AND "reply".is_valid_until(expires_at, now);
+  is_member := FOUND;
+  UPDATE "reply".leased SET expires_at = until
+    WHERE holder = of_member AND "reply".is_valid_until(expires_at, now);
+  IF is_locked THEN
+    DELETE FROM "reply".members WHERE NOT "reply".is_valid_until(expires_at, now) AND member <> of_member;
+    INSERT INTO "reply".members AS m
+      VALUES (of_member, of_layout, wants_alone, ARRAY(SELECT DISTINCT unnest(of_groups)), until)
+      ON CONFLICT (member) DO UPDATE
+        SET layout = excluded.layout, is_alone = excluded.is_alone, groups = excluded.groups, expires_at = until;
+  ELSIF NOT is_member THEN
+    RAISE EXCEPTION USING ERRCODE = 'lock_not_available', MESSAGE = 'other members are being admitted';
+  END IF;
+  -- A lease that became free since then is taken with the next beat.
+  IF is_locked AND is_state_locked THEN
+    INSERT INTO "reply".leased AS l
+      SELECT name, of_member, 1, until FROM "reply".leases_to_take(of_member, of_groups, of_names, now) AS t(name)
+      ON CONFLICT (name) DO UPDATE SET holder = of_member, fence = l.fence + 1, expires_at = until
+        WHERE NOT "reply".is_valid_until(l.expires_at, now);
+    GET DIAGNOSTICS taken = ROW_COUNT;
+  END IF;
+  -- A crash of the machine may undo a renewal.
+  IF taken > 0 OR NOT is_member THEN PERFORM "reply".sync_commit();
+  ELSE PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+
+  IF is_locked THEN
+    PERFORM "reply".give_back_share(s.budget, of_member, now) FROM "reply".shares AS s
+      WHERE s.member = of_member AND s.budget <> ALL (ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)));
+    DELETE FROM "reply".freezes AS f WHERE NOT "reply".is_frozen_at(f.since, f.until, now);
+    -- Of all budgets, also of those that no member names any more.
+    DELETE FROM "reply".shares AS s WHERE NOT ("reply".is_used(s, now) OR "reply".reservation_of(s, now) > 0);
+  END IF;
+  FOR b IN
+    SELECT * FROM json_to_recordset(budgets)
+      AS r(
+        b text, total float8, most_growing float8, window_ms float8, demand float8, growing float8, used float8, freeze_ms float8
+      )
+  LOOP
+    IF is_locked THEN
+      SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM "reply".take_share(
+        b.b, of_member, greatest(0, floor(b.total))::bigint,
+        greatest(0, floor(coalesce(b.most_growing, b.total)))::bigint, b.window_ms,
+        "reply".whole_calls(b.demand),
+        least("reply".whole_calls(coalesce(b.growing, b.demand)), "reply".whole_calls(b.demand)),
+        "reply".whole_calls(b.used), now, until
+      ) AS t;
+      IF lacks_calls THEN PERFORM "reply".send_hint('demand'); END IF;
+    ELSE
+      UPDATE "reply".shares SET expires_at = until
+        WHERE budget = b.b AND member = of_member AND "reply".is_valid_until(expires_at, now)
+        RETURNING share, share INTO part, target;
+    END IF;
+    IF b.freeze_ms > 0 THEN
+      INSERT INTO "reply".freezes AS f VALUES (b.b, now, now + b.freeze_ms * interval '1 ms')
+        ON CONFLICT (budget) DO UPDATE SET since = now, until = excluded.until
+          WHERE f.until < excluded.until OR NOT "reply".is_frozen_at(f.since, f.until, now);
+      IF FOUND THEN PERFORM "reply".send_hint('frozen'); END IF;
+    END IF;
+    SELECT f.until INTO frozen_until FROM "reply".freezes AS f
+      WHERE f.budget = b.b AND "reply".is_frozen_at(f.since, f.until, now);
+    parts := parts || json_build_object(
+      'b', b.b, 'share', coalesce(part, 0), 'target', coalesce(target, 0),
+      'frozen', greatest(0, extract(epoch FROM coalesce(frozen_until, now) - now) * 1000)
+    );
+  END LOOP;
+
+  RETURN json_build_object(
+    'leases', (
+      SELECT json_agg(json_build_object('name', encode(name, 'hex'), 'fence', fence) ORDER BY name)
+      FROM "reply".leased WHERE holder = of_member AND "reply".is_valid_until(expires_at, now)
+    ),
+    'excess', (
+      SELECT json_agg(json_build_object('g', w.of_group, 'count', w.held - w.most))
+      FROM (
+        SELECT DISTINCT of_group, held, most FROM "reply".wanted_leases(of_member, of_groups, of_names, now)
+      ) AS w WHERE w.held > w.most
+    ),
+    'others', (
+      SELECT count(*) FROM "reply".members AS m
+      WHERE m.member <> of_member AND m.groups <> '{}' AND "reply".is_valid_until(m.expires_at, now)
+    ),
+    'budgets', parts
+  );
+END $$;
+
+-- Removes a member, ends its leases and gives back its shares.
+CREATE FUNCTION "reply".leave(of_member text, used_calls json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  now timestamptz := "reply".store_time();
+BEGIN
+  DELETE FROM "reply".members WHERE member = of_member;
+  UPDATE "reply".leased SET expires_at = '-infinity' WHERE holder = of_member AND expires_at > '-infinity';
+  PERFORM "reply".keep_counted(of_member, used_calls, now);
+  PERFORM "reply".give_back_share(s.budget, of_member, now) FROM "reply".shares AS s WHERE s.member = of_member;
+  PERFORM "reply".send_hint('free');
+END $$;
+
+-- Ends a lease.
+CREATE FUNCTION "reply".release_lease(of_name bytea, of_holder text, of_fence bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE "reply".leased SET expires_at = '-infinity'
+    WHERE name = of_name AND holder = of_holder AND fence = of_fence AND expires_at > "reply".store_time();
+  IF FOUND THEN PERFORM "reply".send_hint('free'); END IF;
+END $$;

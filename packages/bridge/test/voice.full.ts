@@ -237,6 +237,12 @@ describe('a voice note', () => {
   })
 })
 
+/** Resolves when no prompt waits in Ann's chat. */
+async function whenQueueIsEmpty(): Promise<void> {
+  const isEmpty = (): boolean => said().includes('Nothing is waiting.')
+  await expect.poll(() => isEmpty() || !telegram.say(ann, '/queue')).toBe(true)
+}
+
 describe('a voice note never answers', () => {
   test.each(['yes', '1', 'always'])('a permission: “%s”', async (words) => {
     await start()
@@ -268,6 +274,47 @@ describe('a voice note never answers', () => {
     telegram.say(ann, 'Red')
     await says('Did: blue')
     expect(answers).toEqual([{ type: 'answered', answers: [['Red']] }])
+  })
+
+  test('a request of the desk: it waits until that is answered, and then runs', async () => {
+    await start()
+    telegram.say(ann, 'Hi')
+    await says('Did: Hi')
+    const run = agent.desk('ses_1', 'Go')
+    run.write(touching.call)
+    run.ask({ ...touching.ask, reply: (given) => void answers.push(given) })
+    await says('touch a')
+    speak('yes')
+    await says('never answers a request')
+    speak('behind it')
+    await expect.poll(() => quoteOf('behind it')).toBeDefined()
+    expect([answers, agent.heard]).toEqual([[], ['Hi']])
+    const request = telegram.screen(ann).find(({ text }) => text.includes('touch a'))?.messageId ?? 0
+    await telegram.press(ann, request, 'Allow once').settled
+    await expect.poll(() => answers).toMatchObject([{ type: 'once' }])
+    run.end({ type: 'completed' })
+    await says('Did: behind it')
+    expect(agent.heard).toEqual(['Hi', 'yes', 'behind it'])
+  })
+
+  test('a request of the desk, nor does the text that a person writes in its place, which need not wait', async () => {
+    await start()
+    telegram.say(ann, 'Hi')
+    await says('Did: Hi')
+    const run = agent.desk('ses_1', 'Go')
+    run.write(touching.call)
+    run.ask({ ...touching.ask, reply: (given) => void answers.push(given) })
+    await says('touch a')
+    speak('yes')
+    await says('never answers a request')
+    telegram.say(ann, 'I mean no', { replyTo: quoteOf('yes') ?? 0 })
+    await says('Changed number 1.')
+    // The agent has it, and takes it after the desk's run.
+    await whenQueueIsEmpty()
+    run.closeAsk('per_1')
+    run.end({ type: 'completed' })
+    await says('Did: I mean no')
+    expect([answers, agent.heard]).toEqual([[], ['Hi', 'I mean no']])
   })
 
   test('a permission by the text that a person writes in its place', async () => {

@@ -21,7 +21,8 @@ export function queueCommand({ state, runner, people }: CommandServices): Comman
     run: async (call) => {
       const [, verb = '', number = '', text = ''] = /^(\w+)(?:\s+(\d+))?(?:\s+([\s\S]+))?$/.exec(call.rest) ?? []
       if (call.rest === '') return await listQueue(call)
-      if (verb.toLowerCase() === 'drop') return await dropEntry(call, number)
+      if (verb.toLowerCase() === 'drop')
+        return await runner.changeQueue(call.place, async () => await dropEntry(call, number))
       if (verb.toLowerCase() === 'edit' && text !== '')
         return await runner.changeQueue(call.place, async () => await editEntry(call, number, text))
       return { text: plain(texts.queueHelp) }
@@ -143,7 +144,7 @@ async function replaceText(
   const editors = isAuthor ? prompt.editors : [...(prompt.editors ?? []), { channel, actor }]
   const files = prompt.files.filter((file) => !isAudio(file))
   const quote = prompt.quote === 'due' ? undefined : prompt.quote
-  const edited = { ...prompt, text, files, editors, quote, isSpoken: undefined }
+  const edited = { ...prompt, text, files, editors, quote, isSpoken: undefined, isAfterAsks: undefined }
   if (!(await state.commit([...removal, runner.replace(edited)]))) return false
   runner.cancelTranscription(prompt)
   return true

@@ -1,4 +1,4 @@
-import type { Reply } from '@reply/core'
+import { pendingAsks, type Reply } from '@reply/core'
 import type { Actor, Sink } from '@reply/sink'
 import { createRecent } from '@reply/sink/internal'
 import type { Mirrors } from '../config/mirrors.ts'
@@ -53,6 +53,11 @@ export interface ActiveRun {
   readonly accepted: Promise<void>
   /** Resolves when its own place shows the whole answer, at the latest when `ended` does. Never rejects. */
   readonly delivered: Promise<void>
+  /**
+   * Resolves when no request of the run waits for an answer, at the latest when `ended` does. Never rejects. Absent if messages wait
+   * for `delivered` anyway.
+   */
+  readonly answered?: (() => Promise<void>) | undefined
   /** Resolves when the run has ended, all places show it, and its end is stored. Never rejects. */
   readonly ended: Promise<void>
 }
@@ -99,6 +104,12 @@ export function maySteer(
 ): boolean {
   if (!mayActOn(run, prompt, people)) return false
   return people.allMay(prompt, 'approve') || run.execution().isByApprovers !== true
+}
+
+/** Whether a request of the run waits for an answer. */
+export function isAsking({ stream }: ActiveRun): boolean {
+  const reply = stream()?.reply
+  return reply !== undefined && pendingAsks(reply).length > 0
 }
 
 /** The runs that this process follows. */

@@ -14,7 +14,7 @@ import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
-import type { ActiveRun } from './active-runs.ts'
+import { type ActiveRun, isAsking } from './active-runs.ts'
 import { createAgentStops } from './agent-stops.ts'
 import { createEndedRuns } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
@@ -112,6 +112,8 @@ export function createRunner(services: BridgeServices): Runner {
   const albumTimes = createRecent<number>(mostRemembered)
   /** By the name of a queue: resolves when its last task of `changeQueue` is over. */
   const lastChanges = new Map<string, Promise<void>>()
+  /** Names of queues whose first prompt waits until requests are answered. */
+  const afterAsks = new Set<string>()
   /** Names of queued prompts that an earlier process may have begun to run. */
   const earlier = new Set<string>()
   /** By the keys of executions: how old the newest runs of sessions were at the start, in ms. */
@@ -207,6 +209,8 @@ export function createRunner(services: BridgeServices): Runner {
     } finally {
       over.resolve()
       if (lastChanges.get(name) === over.promise) lastChanges.delete(name)
+      // The prompt may be another one now.
+      if (afterAsks.delete(name)) startQueue(place)
     }
   }
 
@@ -252,6 +256,7 @@ export function createRunner(services: BridgeServices): Runner {
         await Promise.all(runs.active(place).map(({ delivered }) => delivered))
         const next = await changeQueue(place, async () => await beginNext(place))
         if (!next) break
+        if (next.answered) return startOnceAnswered(place, next.answered)
         if (next.gatheringMs > 0) await pause(clock, next.gatheringMs)
         if (next.unprepared) await spoken.prepare(next.unprepared)
         await next.run?.delivered
@@ -263,18 +268,37 @@ export function createRunner(services: BridgeServices): Runner {
     if (late) await processQueue(place)
   }
 
+  /** Starts the queue again when a request was answered, or when the queue has changed. */
+  function startOnceAnswered(place: ChatPlace, answered: Promise<void>): void {
+    const name = queueNameOf(place)
+    afterAsks.add(name)
+    void answered.then(() => {
+      if (afterAsks.delete(name)) startQueue(place)
+    })
+  }
+
   /**
-   * Begins the first prompt of a queue, unless the rest of its album is still awaited for `gatheringMs`, or it is `unprepared`.
-   * Resolves with the run if one began, and with undefined for an empty queue or while the bridge stops.
+   * Begins the first prompt of a queue, unless the rest of its album is still awaited for `gatheringMs`, it is `unprepared`, or a
+   * request must be `answered` first. Resolves with the run if one began, and with undefined for an empty queue or while the bridge
+   * stops.
    */
-  async function beginNext(
-    place: ChatPlace,
-  ): Promise<{ gatheringMs: number; unprepared?: QueuedPrompt; run?: ActiveRun | undefined } | undefined> {
+  async function beginNext(place: ChatPlace): Promise<
+    | {
+        gatheringMs: number
+        unprepared?: QueuedPrompt
+        answered?: Promise<void>
+        run?: ActiveRun | undefined
+      }
+    | undefined
+  > {
     const [head] = await state.queue(queueNameOf(place))
     if (!head || isStopped) return undefined
     const prompt = toQueuedPrompt(head.value)
     const gatheringMs = albumWaitMs(prompt, albumKnownForMs(prompt))
     if (gatheringMs === 0 && isUnprepared(prompt)) return { gatheringMs, unprepared: prompt }
+    const asking = prompt.isAfterAsks ? runs.followed(place).filter(isAsking) : []
+    if (asking.length > 0)
+      return { gatheringMs, answered: Promise.race(asking.map(async (run) => await run.answered?.())) }
     return gatheringMs > 0 ? { gatheringMs } : { gatheringMs, run: await beginQueued(head) }
   }
 

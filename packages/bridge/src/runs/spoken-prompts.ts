@@ -8,6 +8,7 @@ import { chatMessageOf, plain, quoted, texts } from '../texts.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
 import { isAudio } from '../voice/audio.ts'
 import type { NotUnderstood, Transcription } from '../voice/transcriber.ts'
+import { isAsking } from './active-runs.ts'
 import type { Runner } from './runner.ts'
 import type { BridgeServices } from './services.ts'
 
@@ -196,30 +197,34 @@ export function createSpokenPrompts(
   async function postQuote(prompt: QueuedPrompt): Promise<void> {
     if (prompt.quote !== 'due') return
     const [head] = await queue.queuedPrompts(prompt)
-    const isWaiting = runs.active(prompt).length > 0 || (head && queue.queueIDOf(head) !== queue.queueIDOf(prompt))
-    const isAsking = runs.active(prompt).some(({ stream }) => {
-      return stream()?.reply?.asks.some(({ status }) => status === 'pending')
-    })
+    const isBehind = runs.active(prompt).length > 0 || (head && queue.queueIDOf(head) !== queue.queueIDOf(prompt))
+    // A run that was started elsewhere may have asked, too.
+    const isAfterAsks = runs.followed(prompt).some(isAsking)
     // Since it was queued, the channel may have left the config.
     const hasNoReplies = channels.has(prompt.channel) && channels.connectionOf(prompt.channel).hasNoReplies
     const help = hasNoReplies ? texts.quoteHelpWithoutReplies : texts.quoteHelp
-    const hints = [...(isAsking ? [texts.spokenNoAnswer] : []), ...(isWaiting ? [help] : [])]
+    const hints = [...(isAfterAsks ? [texts.spokenNoAnswer] : []), ...(isAfterAsks || isBehind ? [help] : [])]
     const text = [texts.understood, '', quoted(prompt.text), ...hints.flatMap((hint) => ['', plain(hint)])].join('\n')
     let isStored = false
     const posted = channels.tryPost(prompt, { text, replyTo: prompt.messageRef, silent: true }).then(async (refs) => {
-      await storeQuote(prompt, refs.at(-1))
+      await storeQuote(prompt, refs.at(-1), isAfterAsks)
       isStored = true
     })
     posted.catch((error: unknown) => isStopped || isTakenOver(error) || onError(toError(error)))
     await waitAtMost(posted, quoteMs, clock)
-    if (!isStored) await storeQuote(prompt, undefined)
+    if (!isStored) await storeQuote(prompt, undefined, isAfterAsks)
   }
 
-  /** Stores the message with the quotation of a queued prompt, or that there is none. */
-  async function storeQuote(prompt: QueuedPrompt, quote: MessageRef | undefined): Promise<void> {
+  /**
+   * Stores the message with the quotation of a queued prompt, or that there is none, and whether the prompt waits until requests are
+   * answered: not if someone has typed another text meanwhile.
+   */
+  async function storeQuote(prompt: QueuedPrompt, quote: MessageRef | undefined, isAfterAsks: boolean): Promise<void> {
     await queue.changeQueue(prompt, async () => {
       const queued = await findQueued(prompt)
-      if (queued) await state.withRetries(() => state.commit([queue.replace({ ...queued, quote })]))
+      if (!queued) return
+      const after = isAfterAsks && queued.isSpoken ? { isAfterAsks } : {}
+      await state.withRetries(() => state.commit([queue.replace({ ...queued, quote, ...after })]))
     })
   }
 }

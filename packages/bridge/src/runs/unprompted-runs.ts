@@ -513,6 +513,14 @@ export async function beginUnpromptedRun(
   let isLate = false
   const settled = withResolvers<void>()
   const delivered = withResolvers<void>()
+  let answered = withResolvers<void>()
+  const ended = deliverReply()
+    .catch(onError)
+    .finally(() => {
+      delivered.resolve()
+      unfollow()
+      runObservers.releaseLater()
+    })
   runs.addUntilEnded({
     execution: () => execution,
     ageMs: sinceStartMs,
@@ -525,13 +533,10 @@ export async function beginUnpromptedRun(
     accepted: Promise.resolve(),
     // Messages of the chat don't wait for a run that it does not show.
     delivered: last.followed === 'asks' ? Promise.resolve() : delivered.promise,
-    ended: deliverReply()
-      .catch(onError)
-      .finally(() => {
-        delivered.resolve()
-        unfollow()
-        runObservers.releaseLater()
-      }),
+    answered: async () => {
+      if (pendingAsks(newest).length > 0) await Promise.race([answered.promise, ended])
+    },
+    ended,
   })
   observe({ type: 'replyStarted', reply })
   if (reply.outcome) observe({ type: 'replySettled', outcome: reply.outcome, reply })
@@ -546,6 +551,10 @@ export async function beginUnpromptedRun(
     const haveAsksChanged = observation.reply.asks !== newest.asks
     newest = observation.reply
     if (isFollowed && haveAsksChanged) storeAsks()
+    if (pendingAsks(newest).length === 0) {
+      answered.resolve()
+      answered = withResolvers()
+    }
     const [startedBy] = namesOfUnprompted(newest)
     // The id of an ask is of no use once it is answered, so it is replaced by a better one.
     if (startedBy !== undefined && startedBy !== execution.startedBy && !isStopping())

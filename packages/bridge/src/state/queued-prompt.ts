@@ -40,6 +40,8 @@ export interface QueuedPrompt extends ChatPlace, Tried {
   readonly isSpoken?: true | undefined
   /** The message that quotes what was spoken. `due`: it is not posted yet. */
   readonly quote?: MessageRef | 'due' | undefined
+  /** Set if it was spoken while a request waited: it runs once that is answered, because it was told not to be the answer. */
+  readonly isAfterAsks?: true | undefined
   /** Set if it steers the running turn instead of waiting for its end. */
   readonly isSteer?: true | undefined
   /** Set if it is backlog that the policy did not run. `listed`: the chat has a list with it, so people can choose it. */

@@ -18,5 +18,8 @@ test('in 200 runs with faults no file is lost, and each copy is counted', { time
   console.table(played.map(({ wrong, chats: _, ...counts }) => ({ ...counts, wrong: wrong.length })))
   expect(played.flatMap(({ wrong }) => wrong)).toEqual([])
   expect(played.reduce((sum, { runs }) => sum + runs, 0)).toBe(200)
-  expect(played.reduce((sum, { lost }) => sum + lost, 0)).toBe(0)
+  const sumOf = (count: (run: FileRuns) => number): number => played.reduce((sum, run) => sum + count(run), 0)
+  expect(sumOf(({ lost }) => lost)).toBe(0)
+  // Else a bridge that calls each post doubtful would do.
+  expect(sumOf(({ doubted }) => doubted)).toBeLessThan(sumOf(({ files }) => files) / 10)
 })

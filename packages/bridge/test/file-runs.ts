@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { type AnswerPiece, callTool, launchOpencode, type Script, sayText, startModel } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import { doubtsIn } from './doubts.ts'
+import { doubtedFiles, doubtsIn } from './doubts.ts'
+import { judgeFiles, type Piece } from './file-judge.ts'
 import { type Chat, faults, startDeviceTown, startTowns, type Town } from './towns.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -49,19 +50,12 @@ export interface FileRuns extends Plan {
   readonly doubled: number
   /** Posts whose result the bridge does not know, as its ledgers count them. */
   readonly doubtful: number
-  /** Files that a chat does not show, and names. */
-  readonly named: number
-  /** Files that a chat neither shows nor names. */
+  /** Files that a chat does not show, because the result of their very post is not known. */
+  readonly doubted: number
+  /** Files that a chat should show and does not, whether it names them or not. */
   readonly lost: number
   /** What is wrong, in words. Empty if nothing is. */
   readonly wrong: readonly string[]
-}
-
-/** Something that an answer should show: a text, a file, or the name of a file that is not there. */
-interface Piece {
-  readonly type: 'text' | 'file' | 'missing'
-  /** The text, or the name of the file, which its bytes contain. */
-  readonly name: string
 }
 
 interface Run {
@@ -117,6 +111,7 @@ function contentOf(name: string, kind: string): Uint8Array {
 interface Stored {
   readonly info: { readonly role: string }
   readonly parts: readonly {
+    readonly id: string
     readonly type: string
     readonly text?: string
     readonly tool?: string
@@ -296,43 +291,27 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     const pieces = await made()
     const store = await sqliteStore({ folder: join(folder, 'state') })
     const wrong: string[] = []
-    let [files, doubled, doubtful, named, lost] = [0, 0, 0, 0, 0]
+    let [files, doubled, doubtful, doubted, lost] = [0, 0, 0, 0, 0]
     for (const { name, chat, script } of runs) {
       const seen = chat.seen()
       const wanted = pieces.get(name) ?? []
       const filesWanted = wanted.filter(({ type }) => type === 'file')
-      const mine = await doubtsIn({
-        list: async () => (await store.list('ledger/')).filter(({ key }) => key.includes(chat.id)),
-      })
-      const texts = seen.map(({ text }) => text)
-      const isNamed = (file: string): boolean => texts.some((text) => text.includes('📎') && text.includes(file))
-      const isDoubted = texts.some((text) => text.includes('may be missing here'))
-      const order = seen.flatMap(({ text, files: shown }) => [
-        ...wanted.filter((one) => one.type === 'text' && text.includes(one.name)).map((one) => one.name),
-        ...shown.map((bytes) => filesWanted.find((one) => Buffer.from(bytes).includes(one.name))?.name ?? 'unknown'),
-      ])
-      const copies = copiedPosts(order)
-      const unseen = filesWanted.filter((one) => !order.includes(one.name))
-      const silent = unseen.filter((one) => !isNamed(one.name) && !isDoubted)
-      const missing = wanted.filter((one) => one.type === 'missing' && !isNamed(one.name))
+      const ledgers = (await store.list('ledger/')).filter(({ key }) => key.includes(chat.id))
+      const posts = await doubtsIn({ list: async () => ledgers })
+      const verdict = judgeFiles({ wanted, seen, doubtful: posts.posts, doubted: doubtedFiles(ledgers) })
+      const isDoubted = seen.some(({ text }) => text.includes('may be missing here'))
       const problems = [
         ...(blow !== 'server restarted' && filesWanted.length !== filesIn(script)
           ? [`the agent made ${filesWanted.length} of ${filesIn(script)} files`]
           : []),
-        ...(!texts.some((text) => isEnd(text, name, blow)) && !isDoubted ? ['its end is not shown'] : []),
-        ...(silent.length > 0 ? [`lost: ${silent.map((one) => one.name).join()}`] : []),
-        ...(missing.length > 0 ? [`not named: ${missing.map((one) => one.name).join()}`] : []),
-        ...(copies > mine.posts ? [`${copies} copies, of which ${mine.posts} are counted`] : []),
-        ...(order.includes('unknown') ? ['a file of another run is shown'] : []),
-        ...(mine.posts === 0 && unseen.length === 0 && !isInOrder(order, wanted)
-          ? [`out of order: ${order.join()}`]
-          : []),
+        ...(!seen.some(({ text }) => isEnd(text, name, blow)) && !isDoubted ? ['its end is not shown'] : []),
+        ...verdict.problems,
       ]
       files += filesWanted.length
-      doubled += copies
-      doubtful += mine.posts
-      named += unseen.length - silent.length
-      lost += silent.length
+      doubled += verdict.copies
+      doubtful += posts.posts
+      doubted += verdict.doubted
+      lost += verdict.lost
       if (problems.length > 0)
         wrong.push(
           `${name} on ${chat.platform} (${blow}): ${problems.join('; ')}\n  wanted ${wanted.map((one) => one.name).join(' | ')}\n  shown ${seen.map((one) => `${one.text} ${one.files.map((bytes) => Buffer.from(bytes).toString('latin1').slice(-14))}`).join(' | ')}`,
@@ -349,7 +328,7 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
       faults: failed,
       doubled,
       doubtful,
-      named,
+      doubted,
       lost,
       wrong,
     }
@@ -362,12 +341,12 @@ function nameOf({ name, platform }: Town): string {
 }
 
 /** Returns what a part of an answer should show. */
-function pieceOf({ type, text = '', tool = '', state }: Stored['parts'][number]): readonly Piece[] {
+function pieceOf({ id, type, text = '', tool = '', state }: Stored['parts'][number]): readonly Piece[] {
   if (type === 'text' && text !== '') return [{ type, name: text }]
   if (type !== 'tool' || state?.status !== 'completed') return []
   const name = state.input?.path ?? state.input?.name
   if (name === undefined) return []
-  return [{ type: tool === 'maker_link' ? 'missing' : 'file', name }]
+  return [{ type: tool === 'maker_link' ? 'missing' : 'file', name, key: `${id}.file.0` }]
 }
 
 /** Whether a text is the end of an answer, or says that there will be none. */
@@ -381,19 +360,6 @@ function isEnd(text: string, name: string, blow: Blow): boolean {
 function filesIn({ steps }: Script): number {
   const pieces = steps.flatMap((step) => ('attempts' in step || 'branches' in step ? [] : step))
   return pieces.filter((piece) => piece.type === 'tool' && /_send_file$|_draw$/.test(piece.tool)).length
-}
-
-/** Counts the posts that are there again. The files of an album are one post, and follow each other. */
-function copiedPosts(shown: readonly string[]): number {
-  const isCopy = (at: number): boolean => shown.indexOf(shown[at] ?? '') < at
-  return shown.filter((_, at) => isCopy(at) && !(at > 0 && isCopy(at - 1) && shown[at] !== shown[at - 1])).length
-}
-
-/** Whether what is shown has the order of the answer. */
-function isInOrder(shown: readonly string[], wanted: readonly Piece[]): boolean {
-  const names = wanted.map(({ name }) => name)
-  const places = shown.map((name) => names.indexOf(name))
-  return places.every((place, index) => index === 0 || place >= (places[index - 1] ?? 0))
 }
 
 async function ended(child: ChildProcess): Promise<void> {

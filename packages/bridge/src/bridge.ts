@@ -120,7 +120,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     lateEdits: lateEditsOf,
     servers,
     requireSafe,
-    fileReaders: createFileReaders({ config, requireSafe, clock }),
+    fileReaders: createFileReaders({ config, requireSafe, clock, onError }),
     turns: createTurns(clock),
     transcriber: () => transcriber,
     sessionReads: createSessionReads(),

@@ -118,7 +118,7 @@ describe('a file of an answer', () => {
         writeFileSync(join(project, 'large.txt'), '')
         truncateSync(join(project, 'large.txt'), 2_000_000_000)
       },
-      '📎 The file large.txt is too large',
+      '📎 The file large.txt is too large: it has 2000.0 MB, and the limit is 50.0 MB. It lies at ',
     ],
   ])('that %s is a sentence, and the others are sent', async (_, url, make, sentence) => {
     make()
@@ -143,7 +143,7 @@ describe('a file of an answer', () => {
       grow()
       try {
         expect(await sent('growing.txt', 'good.txt')).toEqual([
-          '📎 The file growing.txt grew beyond 50000000 bytes while it was read.',
+          '📎 The file growing.txt grew beyond 50.0 MB while it was read.',
           'good.txt: good',
           'Done.',
         ])

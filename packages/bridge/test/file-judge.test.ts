@@ -19,7 +19,7 @@ test('a chat that shows all in order is right', () => {
   expect(judge(whole)).toEqual({ copies: 0, doubted: 0, lost: 0, problems: [] })
 })
 
-test('a note is no file: a bridge that sends none and notes each one loses them all', () => {
+test('a note does not count as a file: a bridge that sends none and notes each one loses them all', () => {
   const noted = [text('Here they are.'), text('📎 a.png, 📎 b.csv'), note, text('The end.')]
   expect(judge(noted)).toMatchObject({
     lost: 2,

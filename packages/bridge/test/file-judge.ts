@@ -32,8 +32,8 @@ export interface FileVerdict {
 }
 
 /**
- * Compares a chat with what the agent made. Each file must be there, unless the bridge counts its post as doubtful: a note in its
- * place is none. A file that the agent never made must be named. What is there has the order of the answer.
+ * Compares a chat with what the agent made. Each file must be there, unless the bridge counts its post as doubtful. A note in its
+ * place does not count. A file that the agent never made must be named. What is there has the order of the answer.
  */
 export function judgeFiles({ wanted, seen, doubtful, doubted }: FileChat): FileVerdict {
   const files = wanted.filter(({ type }) => type === 'file')

@@ -3,10 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '@reply/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseConfig } from '../src/config/parse.ts'
+import { BridgeError } from '../src/error.ts'
+import { createFileReaders } from '../src/servers/file-readers.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 
-let open: HandDriven
+let open: HandDriven | undefined
 let project: string
 beforeEach(() => {
   const home = mkdtempSync(join(tmpdir(), 'reply-files-'))
@@ -17,13 +21,14 @@ beforeEach(() => {
   symlinkSync(join(home, 'secret.txt'), join(project, 'link.txt'))
 })
 afterEach(async () => {
-  await open.chats.close()
+  await open?.chats.close()
+  open = undefined
   rmSync(join(project, '..'), { recursive: true, force: true })
 })
 
 /** Starts a bridge whose agent answers with the files that the prompt names, then says that it is done. */
 async function openedIn(more: Parameters<typeof startHandDriven>[1] = {}): Promise<HandDriven> {
-  open = await startHandDriven(
+  const stage = await startHandDriven(
     (run, text) => {
       for (const url of text.split(' ')) run.write({ type: 'file', mime: 'text/plain', url })
       run.write({ type: 'text', delta: 'Done.' })
@@ -31,7 +36,8 @@ async function openedIn(more: Parameters<typeof startHandDriven>[1] = {}): Promi
     },
     { ...more, server: { directory: project, ...more.server } },
   )
-  return open
+  open = stage
+  return stage
 }
 
 /** What the chat shows: texts, and the names and contents of files. */
@@ -56,11 +62,39 @@ test('a file inside of the project is sent, and not one outside of it or behind 
   ])
 })
 
-test('a chat gets the path of a file whose server works on another computer', async () => {
-  const stage = await openedIn({ server: { localFiles: false } })
-  stage.telegram.say(1, `file://${project}/report.md`)
+test.each<[string, () => object, () => string]>([
+  ['on another computer', () => ({ localFiles: false }), () => project],
+  ['in a container, in a folder that is not here', () => ({ directory: '/srv/none' }), () => '/srv/none'],
+])('a chat gets the path of a file whose server works %s', async (_, server, folder) => {
+  const stage = await openedIn({ server: server() })
+  stage.telegram.say(1, `file://${folder()}/report.md`)
   await stage.passes(isOver(stage))
-  expect(shown(stage)[0]).toBe(`📎 The file report.md is on the agent's computer: ${project}/report.md`)
+  expect(shown(stage)[0]).toBe(
+    `📎 The file report.md is on the agent's computer, or in its container: ${folder()}/report.md. Start reply-tools there with --embed, and the agent can send files from it.`,
+  )
+})
+
+test('a file of a server that is not safe is refused in a sentence, and the operator gets the reason', async () => {
+  const errors: string[] = []
+  const readers = createFileReaders({
+    config: parseConfig({
+      servers: { home: { url: 'http://127.0.0.1:1' } },
+      channels: { tg: { type: 'telegram', token: { env: 'T' } } },
+      people: {},
+    }),
+    requireSafe: async () => {
+      throw new BridgeError('config', 'It contains files of the bridge.')
+    },
+    clock: systemClock,
+    onError: ({ message }) => errors.push(message),
+  })
+  const file = { id: 'prt_1', mime: 'text/plain', url: 'report.md' }
+  const request = { directory: project, sessionID: 'ses_1', maxBytes: 100, signal: new AbortController().signal }
+  await expect(readers('home')(file, request)).rejects.toMatchObject({
+    type: 'refused',
+    message: expect.stringMatching(/^The file report\.md was not read, because it is not safe/),
+  })
+  expect(errors).toEqual(['It contains files of the bridge.'])
 })
 
 test('a file on the web is downloaded only from a host that the config names', async () => {

@@ -121,7 +121,7 @@ test('a text that is too long, and too many messages, are refused', async () => 
 test('a file that is too large is not passed on', async () => {
   const { telegram, heard, chats } = open
   telegram.say(1, 'too big', { file: { name: 'big.txt', bytes: Buffer.alloc(1001, 'x') } })
-  expect(await answered(1, 'big.txt')).toContain('1000 bytes')
+  expect(await answered(1, 'big.txt')).toContain('the limit is 1 kB')
   telegram.say(1, 'small enough', { file: { name: 'fits.txt', bytes: Buffer.alloc(1000, 'x') } })
   await answered(1, 'You said: small enough.')
   expect(heard).not.toContain('too big')

@@ -111,7 +111,7 @@ export function gatewayConnection(
       kind === 'private' ? `https://discord.com/channels/@me/${id}/${message.id}` : undefined,
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
-      if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
+      if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes, file.size)
       const cure = "Discord's addresses of files expire after a day: send the file again."
       return await downloadFile({
         url: trustedUrl(file, rest.options?.api),

@@ -84,8 +84,16 @@ describe('a file of this computer', () => {
     ['that is a folder', 'sub', 'unreadable: The file sub is a folder.'],
     ['that is the directory', '.', 'unreadable: The file . is a folder.'],
     ['that is a pipe', 'pipe', 'unreadable: The file pipe is a pipe or a socket.'],
-    ['that is too large', 'over.txt', 'too-large: The file over.txt is too large: it has more than 100 bytes.'],
-    ['of 2 GB', 'huge.bin', 'too-large: The file huge.bin is too large: it has more than 100 bytes.'],
+    [
+      'that is too large',
+      'over.txt',
+      'too-large: The file over.txt is too large: it has 101 B, and the limit is 100 B. It lies at over.txt,',
+    ],
+    [
+      'of 2 GB',
+      'huge.bin',
+      'too-large: The file huge.bin is too large: it has 2147.5 MB, and the limit is 100 B. It lies at huge.bin,',
+    ],
     ['with a zero byte', 'a\0b', 'unreadable: The file a\\u0000b has a name that no file can have.'],
     ['with a hidden zero byte', 'file:///a%00b', 'unreadable: The file a\\u0000b has a name that no file can have.'],
     ['of another computer', 'file://host/a.txt', 'unreadable: The file a.txt has a malformed `file:` URL'],
@@ -117,7 +125,9 @@ describe('a file of this computer', () => {
       (error: Error) => error,
     )
     expect(message).toContain("is not on this computer, or its session's directory is unknown.")
-    expect(await refusal('a.txt', join(root, 'gone'))).toContain('is not there any more')
+    expect(await refusal('a.txt', join(root, 'gone'))).toBe(
+      `unreadable: The file a.txt can't be read: its session's directory ${join(root, 'gone')} is not on this computer.`,
+    )
     expect(await refusal('/proc/self/environ', '/')).toContain('its session works in the root of all files')
   })
 
@@ -156,12 +166,12 @@ describe('a file of this computer', () => {
       appendFileSync(path, 'x'.repeat(maxBytes))
       return await reading
     }
-    const message = 'too-large: The file growing.txt grew beyond 100 bytes while it was read.'
+    const message = 'too-large: The file growing.txt grew beyond 100 B while it was read.'
     await expect.poll(readWhileItGrows, { interval: 0, timeout: 20_000 }).toBe(message)
   })
 
   test.runIf(process.platform === 'linux')('is refused if it has more than it says', async () => {
-    expect(await refusal('status', '/proc/self')).toContain('grew beyond 100 bytes while it was read.')
+    expect(await refusal('status', '/proc/self')).toContain('grew beyond 100 B while it was read.')
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sentFile, sentFileText } from '../src/source/decode/sent-file.ts'
+import { namedIfSent, sentFile, sentFileText } from '../src/source/decode/sent-file.ts'
 
 const address = 'file:///project/a%20b.png'
 const text = sentFileText('a b.png', 'image/png', '1.2 kB')
@@ -25,4 +25,20 @@ test.each([
   ['of a call that has not ended', 'reply_send_file', undefined],
 ])('a text %s names no file', (_, tool, output) => {
   expect(sentFile(tool, {}, output)).toBeUndefined()
+})
+
+test('content that `send_file` returned gets its name and caption, and content of other tools stays', () => {
+  const picture = { mime: 'image/png', url: 'data:image/png;base64,AA==', filename: undefined, caption: undefined }
+  const output = `${text}\n[image]`
+  expect(namedIfSent([picture], 'mcp__reply__send_file', { caption: ' A ' }, output)).toEqual([
+    { ...picture, filename: 'a b.png', caption: 'A' },
+  ])
+  for (const [files, tool, said] of [
+    [[picture], 'screenshot', output],
+    [[picture], 'send_file', 'Something else.'],
+    [[picture], 'send_file', undefined],
+    [[picture, picture], 'send_file', output],
+    [[], 'send_file', output],
+  ] as const)
+    expect(namedIfSent(files, tool, {}, said)).toBe(files)
 })

@@ -217,7 +217,7 @@ describe('a file that can not be sent', () => {
     scene.show(settledWith([filePart('big.md'), text('Between.'), filePart('slow.md'), text('End.')]))
     const { undelivered } = await scene.end()
     expect(seenIn(scene)).toEqual([
-      expect.stringContaining('big.md is too large'),
+      expect.stringContaining('big.md is too large: it has 2.0 MB, and this chat takes at most 1.0 MB.'),
       'Between.',
       expect.stringContaining('slow.md could not be read in time'),
       'End.',

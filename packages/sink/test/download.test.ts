@@ -30,16 +30,16 @@ test('a file is read whole', async () => {
 })
 
 test.each([
-  ['says its length', (length: number) => ({ 'content-length': length })],
-  ['does not say its length', () => ({})],
-])('a file that is too large and %s is refused', async (_, headers) => {
+  ['says its length', (length: number) => ({ 'content-length': length }), 'it has 2 kB, and the limit is 1 kB'],
+  ['does not say its length', () => ({}), 'it has more than 1 kB'],
+])('a file that is too large and %s is refused', async (_, headers, sizes) => {
   const url = await serve((_, response) => {
     response.writeHead(200, headers(2000))
     response.end(Buffer.alloc(2000))
   })
   await expect(download(url)).rejects.toMatchObject({
     type: 'too-long',
-    message: 'file a.txt is too large: it has more than 1000 bytes.',
+    message: `file a.txt is too large: ${sizes}.`,
   })
 })
 

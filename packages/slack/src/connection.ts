@@ -124,7 +124,7 @@ const cure = "Does the app have the scope files:read, and is it in the file's ch
 async function download(file: InboundFile, options: SlackDownload): Promise<Uint8Array> {
   const { api, token, apiUrl, clock, maxBytes, signal } = options
   const what = `file ${file.name}`
-  if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
+  if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes, file.size)
   const url = URL.canParse(file.ref) ? file.ref : await lookUpUrl()
   if (!isTrusted(url, apiUrl))
     throw new PortError('refused', `${what}: it is not stored by Slack, so it can't be downloaded.`)

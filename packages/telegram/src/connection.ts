@@ -80,7 +80,7 @@ export function telegramConnection(
     linkTo: (chat, message) => linkTo(chat, message, username),
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
-      if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
+      if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes, file.size)
       const path = await downloadPathOf(api, file, clock)
       const url = `${apiRootOf(api.options?.apiRoot)}/file/bot${api.token}/${path}`
       return await downloadFile({ url, maxBytes, signal, what, platform: 'Telegram', clock })

@@ -17,7 +17,7 @@ export interface LaunchOptions extends BinaryOptions {
   /** Settings to add to the project's `opencode.json`. */
   readonly config?: OpencodeConfig
   /** Files of the throw-away project, committed before the server starts. */
-  readonly files?: Readonly<Record<string, string>>
+  readonly files?: Readonly<Record<string, string | Uint8Array>>
   /** The password that clients must send: the server's `OPENCODE_SERVER_PASSWORD`. Default: none required. */
   readonly password?: string
   /** Whether OpenCode 2 runs as its managed service, which resumes interrupted runs when it starts. Default false. */

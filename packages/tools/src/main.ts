@@ -7,8 +7,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { ReplyError } from '@reply/core'
-import type { FileRules } from './project-file.ts'
-import { sendFile, sendFileTool } from './send-file.ts'
+import { maxEmbedded, type SendFileOptions, sendFile, sendFileTool } from './send-file.ts'
 
 /** The process that the program runs in. */
 export interface ToolsIO {
@@ -23,14 +22,20 @@ export interface ToolsIO {
 const defaultMegabytes = 50
 
 /** What the program takes. */
-const options = { help: { type: 'boolean', short: 'h' }, 'max-mb': { type: 'string' } } as const
+const options = {
+  help: { type: 'boolean', short: 'h' },
+  'max-mb': { type: 'string' },
+  embed: { type: 'boolean' },
+} as const
 
-const help = `Usage: reply-tools [directory] [--max-mb <number>]
+const help = `Usage: reply-tools [directory] [--max-mb <number>] [--embed]
 
 Serves the tool send_file to a coding agent, over MCP on standard input and output. The agent starts it.
 
   directory          the project, whose files can be sent (default: where it is started)
-  --max-mb <number>  the size of the largest file, in MB (default: ${defaultMegabytes})
+  --max-mb <number>  the size of the largest file, in MB (default: ${defaultMegabytes}, and ${maxEmbedded / 1_000_000} at most with --embed)
+  --embed            sends the content of files instead of links, for an agent whose folder is not on the computer that shows
+                     its replies, for example in a container: all files of OpenCode 1, and pictures of other agents
 `
 
 /**
@@ -38,14 +43,14 @@ Serves the tool send_file to a coding agent, over MCP on standard input and outp
  * wrong.
  */
 export async function main(args: readonly string[], io: ToolsIO): Promise<number> {
-  let rules: FileRules
+  let rules: Omit<SendFileOptions, 'client'>
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     if (values.help) {
       io.stdout.write(help)
       return 0
     }
-    rules = await rulesOf(positionals, values['max-mb'], io.directory)
+    rules = await rulesOf(positionals, { limit: values['max-mb'], embeds: values.embed === true }, io.directory)
   } catch (error) {
     io.stderr.write(`reply-tools: ${error instanceof Error ? error.message : String(error)}\n`)
     return 2
@@ -63,19 +68,23 @@ export async function main(args: readonly string[], io: ToolsIO): Promise<number
 }
 
 /** Returns an MCP server with the tool. */
-function createStdioServer(rules: FileRules): Server {
+function createStdioServer(rules: Omit<SendFileOptions, 'client'>): Server {
   const server = new Server({ name: 'reply-tools', version: '1' }, { capabilities: { tools: {} } })
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [sendFileTool] }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) =>
     params.name === sendFileTool.name
-      ? await sendFile(params.arguments, rules)
+      ? await sendFile(params.arguments, { ...rules, client: server.getClientVersion()?.name })
       : { content: [{ type: 'text', text: `There is no tool named ${params.name}.` }], isError: true },
   )
   return server
 }
 
 /** Resolves with what the arguments allow. Rejects with `invalid` for wrong ones. */
-async function rulesOf(given: readonly string[], limit: string | undefined, startedIn: string): Promise<FileRules> {
+async function rulesOf(
+  given: readonly string[],
+  { limit, embeds }: { readonly limit: string | undefined; readonly embeds: boolean },
+  startedIn: string,
+): Promise<Omit<SendFileOptions, 'client'>> {
   const [directory] = given
   if (given.length > 1) throw new ReplyError('invalid', 'Give one directory at most.')
   const megabytes = limit === undefined ? defaultMegabytes : Number(limit)
@@ -89,7 +98,8 @@ async function rulesOf(given: readonly string[], limit: string | undefined, star
       'invalid',
       `It was started in ${project}, which is too wide. Give the project's directory as an argument.`,
     )
-  return { project, maxBytes: megabytes * 1_000_000 }
+  const maxBytes = megabytes * 1_000_000
+  return { project, embeds, maxBytes: embeds ? Math.min(maxBytes, maxEmbedded) : maxBytes }
 }
 
 /** Resolves with the real path of a directory. Rejects with `invalid` if there is none. */

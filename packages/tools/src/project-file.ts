@@ -70,9 +70,12 @@ export async function openInProject(path: string, { project, maxBytes }: FileRul
 
 /**
  * Reads the file to its end. Rejects with a `FileRefusal` if it can't be read, or if it was changed, replaced or removed since it
- * was opened. Never reads more than it had then.
+ * was opened. Never reads more than it had then. `take` gets what was read, piece by piece.
  */
-export async function requireStable({ handle, path, shown, stats }: OpenedFile): Promise<void> {
+export async function requireStable(
+  { handle, path, shown, stats }: OpenedFile,
+  take: (piece: Buffer) => void = () => {},
+): Promise<void> {
   try {
     const chunk = Buffer.allocUnsafe(chunkBytes)
     let read = 0
@@ -80,6 +83,7 @@ export async function requireStable({ handle, path, shown, stats }: OpenedFile):
       const { bytesRead } = await handle.read(chunk, 0, Math.min(chunkBytes, stats.size - read))
       if (bytesRead === 0) throw new FileRefusal(changedReason(shown))
       read += bytesRead
+      take(Buffer.from(chunk.subarray(0, bytesRead)))
     }
     const after = await handle.stat()
     const named = await stat(path).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sentFileText } from '@reply/core/internal'
 import { mimeTypeOf } from './mime-type.ts'
-import { byteSize, FileRefusal, type FileRules, openInProject, requireStable } from './project-file.ts'
+import { byteSize, FileRefusal, type FileRules, type OpenedFile, openInProject, requireStable } from './project-file.ts'
 
 /** How long a caption may be, in UTF-16 units: https://core.telegram.org/bots/api#sendphoto has the shortest limit. */
 const maxCaption = 1024
@@ -38,6 +38,7 @@ type Content =
       readonly size: number
       readonly description?: string
     }
+  | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
 
 /** The result of a call. */
 export interface SendFileResult {
@@ -52,49 +53,102 @@ export interface SendFileResult {
   readonly [field: string]: unknown
 }
 
+/** How a call of the tool is carried out. */
+export interface SendFileOptions extends FileRules {
+  /** Whether results have the content of the file, for people who can't get at the agent's files. */
+  readonly embeds: boolean
+  /** The name that the agent gave to MCP. Undefined if it gave none. */
+  readonly client: string | undefined
+}
+
+/** The largest file whose content is in a result, in bytes: agents keep results in memory and in each of a session's events. */
+export const maxEmbedded = 5_000_000
+
+/** The pictures that agents take in a result. */
+const pictures = /^image\/(?:png|jpeg|gif|webp)$/
+
 /**
- * Checks the file, and resolves with a link to it. The content itself is not in the result, because agents pass that on to the model.
- * Resolves with an error for the model if the input is wrong or the file can't be sent.
+ * Checks the file, and resolves with a link to it, or with its content if that is embedded. Resolves with an error for the model if the
+ * input is wrong or the file can't be sent.
+ *
+ * A link costs no tokens, while agents pass content on to the model: that of pictures, and other content makes some providers refuse
+ * the whole prompt ("does not support media type text/csv"). Only OpenCode 1 passes on `metadata`, which no model gets.
  */
-export async function sendFile(input: unknown, rules: FileRules): Promise<SendFileResult> {
+export async function sendFile(input: unknown, options: SendFileOptions): Promise<SendFileResult> {
+  const { embeds, client } = options
   try {
     const { path, caption } = inputOf(input)
-    const file = await openInProject(path, rules)
+    const file = await openInProject(path, options)
+    const pieces: Buffer[] = []
     try {
-      await requireStable(file)
+      await requireStable(file, embeds ? (piece) => pieces.push(piece) : undefined)
     } finally {
       await file.handle.close()
     }
-    return linkTo(file.path, file.stats.size, caption)
+    if (!embeds) return linkTo(file, caption)
+    const content = Buffer.concat(pieces).toString('base64')
+    return client === 'opencode' ? inMetadata(file, caption, content) : asPicture(file, content)
   } catch (error) {
     if (!(error instanceof FileRefusal)) throw error
     return { content: [{ type: 'text', text: error.message }], isError: true }
   }
 }
 
-/** Returns the result for a file that can be sent. */
-function linkTo(path: string, size: number, caption: string | undefined): SendFileResult {
+/** Returns the result with a link to the file. */
+function linkTo({ path, stats: { size } }: OpenedFile, caption: string | undefined): SendFileResult {
   const uri = pathToFileURL(path).href
   const name = basename(path)
   const mimeType = mimeTypeOf(path)
-  const text = sentFileText(name, mimeType, byteSize(size))
   const link = { uri, name, mimeType, size, ...(caption !== undefined && { description: caption }) }
-  const attachment = {
-    type: 'file',
-    mime: mimeType,
-    url: uri,
-    filename: name,
-    size,
-    ...(caption !== undefined && { caption }),
-  }
   return {
     content: [
-      { type: 'text', text },
+      { type: 'text', text: textFor(path, size) },
       { type: 'resource_link', ...link },
     ],
-    metadata: { attachments: [attachment] },
+    metadata: { attachments: [attachmentOf(path, uri, size, caption)] },
     isError: false,
   }
+}
+
+/** Returns the result with the content where OpenCode 1 passes it on, and no model gets it. */
+function inMetadata(
+  { path, stats: { size } }: OpenedFile,
+  caption: string | undefined,
+  base64: string,
+): SendFileResult {
+  const url = `data:${mimeTypeOf(path)};base64,${base64}`
+  return {
+    content: [{ type: 'text', text: textFor(path, size) }],
+    metadata: { attachments: [attachmentOf(path, url, size, caption)] },
+    isError: false,
+  }
+}
+
+/** Returns the result with a picture. Throws a `FileRefusal` for other files. */
+function asPicture({ path, shown, stats: { size } }: OpenedFile, data: string): SendFileResult {
+  const mimeType = mimeTypeOf(path)
+  if (!pictures.test(mimeType))
+    throw new FileRefusal(
+      `The file ${shown} can't be sent: this agent passes on the content of pictures alone (PNG, JPEG, GIF, WebP).`,
+    )
+  return {
+    content: [
+      { type: 'text', text: textFor(path, size) },
+      { type: 'image', data, mimeType },
+    ],
+    isError: false,
+  }
+}
+
+/** What the model reads. */
+function textFor(path: string, size: number): string {
+  return sentFileText(basename(path), mimeTypeOf(path), byteSize(size))
+}
+
+/** An attachment as OpenCode has it. */
+function attachmentOf(path: string, url: string, size: number, caption: string | undefined): object {
+  const about = { mime: mimeTypeOf(path), url, filename: basename(path), size }
+  return { type: 'file', ...about, ...(caption !== undefined && { caption }) }
 }
 
 /** Returns the input with its caption trimmed, if it has one. Throws a `FileRefusal` if the input is wrong. */

@@ -22,6 +22,11 @@ export const versions = [recordedVersions[0], ...recordedVersions.slice(-1), ope
 export const contents = ['PICTURE', 'ROWS']
 
 const [picture = '', rows = ''] = contents
+/** A picture of one pixel, for agents that decode pictures. */
+const pixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
 const files = { 'charts/sales 2026.png': picture, 'rows.csv': rows }
 const send = (path: string, more = {}) => callTool('reply_send_file', { path, ...more })
 const scripts = {
@@ -39,12 +44,19 @@ const scripts = {
  * Plays a prompt on a real server with the README's line in its settings. Resolves with the reply, the project's address, all that the
  * model got, and the frames of the event stream, without what differs from machine to machine.
  */
-export async function playSendFile(version: string) {
+export async function playSendFile(version: string, embeds = false) {
   const isSecond = version === openCode2Version
   const root = mkdtempSync(join(tmpdir(), 'reply-tools-'))
   const model = await startModel({ scripts, generation: isSecond ? 2 : 1 })
-  const extra = JSON.parse(`{ ${readmeLine(isSecond ? 'OpenCode 2' : 'OpenCode 1')} }`)
-  const server = await launchOpencode({ model, version, files, config: { extra }, env: withProgram(root) })
+  const line = readmeLine(isSecond ? 'OpenCode 2' : 'OpenCode 1')
+  const extra = JSON.parse(`{ ${embeds ? line.replace('"reply-tools"', '"reply-tools", "--embed"') : line} }`)
+  const server = await launchOpencode({
+    model,
+    version,
+    files: embeds ? { ...files, 'charts/sales 2026.png': pixel } : files,
+    config: { extra },
+    env: withProgram(root),
+  })
   const frames: string[] = []
   const client = connect({
     url: server.url,

@@ -49,8 +49,10 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-async function connectIn(cwd: string, ...args: string[]): Promise<Client> {
-  const connected = new Client({ name: 'test', version: '1' })
+const connectIn = async (cwd: string, ...args: string[]): Promise<Client> => await connectAs('test', cwd, ...args)
+
+async function connectAs(name: string, cwd: string, ...args: string[]): Promise<Client> {
+  const connected = new Client({ name, version: '1' })
   const command = { command: process.execPath, args: [bin, ...args], cwd }
   await connected.connect(new StdioClientTransport(command) as Transport)
   return connected
@@ -62,6 +64,52 @@ const send = async (path: unknown, more: Readonly<Record<string, unknown>> = {},
 const refusal = (text: string) => ({ content: [{ type: 'text', text }], isError: true })
 
 const write = (name: string, content = 'content'): void => writeFileSync(join(project, name), content)
+
+describe('with --embed', () => {
+  const data = Buffer.from('a picture').toString('base64')
+  const text = { type: 'text', text: 'Attached for the people in the chat: sales 2026.png (image/png, 9 B).' }
+
+  test('OpenCode 1 gets the content in the metadata, which its model does not get', async () => {
+    const opencode = await connectAs('opencode', project, '--embed')
+    expect(await send('charts/sales 2026.png', { caption: 'Sales' }, opencode)).toEqual({
+      content: [text],
+      metadata: {
+        attachments: [
+          {
+            ...{ type: 'file', mime: 'image/png', filename: 'sales 2026.png', size: 9, caption: 'Sales' },
+            url: `data:image/png;base64,${data}`,
+          },
+        ],
+      },
+      isError: false,
+    })
+    await opencode.close()
+  })
+
+  test('another agent gets pictures, and a sentence for all else', async () => {
+    const other = await connectIn(project, '--embed')
+    write('rows.csv')
+    expect(await send('charts/sales 2026.png', {}, other)).toEqual({
+      content: [text, { type: 'image', data, mimeType: 'image/png' }],
+      isError: false,
+    })
+    expect(await send('rows.csv', {}, other)).toEqual(
+      refusal(
+        'The file "rows.csv" can\'t be sent: this agent passes on the content of pictures alone (PNG, JPEG, GIF, WebP).',
+      ),
+    )
+    await other.close()
+  })
+
+  test('a file has 5 MB at most, whatever --max-mb allows', async () => {
+    const other = await connectAs('opencode', project, '--embed', '--max-mb', '50')
+    write('large.txt', 'x'.repeat(5_000_001))
+    expect(await send('large.txt', {}, other)).toEqual(
+      refusal('The file "large.txt" has 5.1 MB. At most 5 MB can be sent.'),
+    )
+    await other.close()
+  })
+})
 
 describe('a file of the project', () => {
   test('becomes a link, and the metadata that OpenCode 1 passes on', async () => {

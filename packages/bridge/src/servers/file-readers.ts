@@ -1,7 +1,11 @@
 import type { Clock } from '@reply/core'
+import { fileFacts } from '@reply/core/show'
 import type { ReadFile } from '@reply/sink'
+import { FileRefusal } from '@reply/sink/channel'
 import { createFileReader } from '@reply/sink/node'
 import { type BridgeConfig, isLoopback } from '../config/schema.ts'
+import { toError } from '../error.ts'
+import { plain, texts } from '../texts.ts'
 import type { RequireSafe } from './safety.ts'
 
 /** Returns what reads the files of the replies of a server, by its name in the config. */
@@ -18,10 +22,12 @@ export function createFileReaders({
   config,
   requireSafe,
   clock,
+  onError,
 }: {
   readonly config: Pick<BridgeConfig, 'servers' | 'router'>
   readonly requireSafe: RequireSafe
   readonly clock: Clock
+  readonly onError: (error: Error) => void
 }): FileReaders {
   const { fileHosts } = config.router
   const allowsDownload = ({ host }: URL): boolean => fileHosts.includes(host)
@@ -32,7 +38,11 @@ export function createFileReaders({
     return async (file, request) => {
       // A source that knows no directory of a session works in that of its server.
       const { directory = server?.directory } = request
-      await requireSafe(name, directory)
+      await requireSafe(name, directory).catch((error: unknown) => {
+        // The reason names paths and addresses, which concern the operator alone.
+        onError(toError(error))
+        throw new FileRefusal('refused', texts.fileUnsafe(plain(fileFacts(file).name)), { cause: error })
+      })
       return await read(file, { ...request, directory })
     }
   }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { ReplyError } from '../error.ts'
 import type { ReplyFile } from '../part.ts'
 import { fileFacts } from '../show/file.ts'
+import { byteSize } from '../show/numbers.ts'
 import { dataSize } from '../source/decode/attachment.ts'
 import { escapeInvisible } from '../text/escape-invisible.ts'
 
@@ -58,7 +59,7 @@ function nameOf(file: ReplyFile): string {
 async function readWeb(url: string, what: string, { download, maxBytes }: FileRights): Promise<Uint8Array> {
   if (!download) throw unreadable(what, 'is on the web, and files are not downloaded from there')
   const bytes = await download(url, maxBytes)
-  if (bytes.length > maxBytes) throw tooLarge(what, maxBytes)
+  if (bytes.length > maxBytes) throw tooLarge(what, bytes.length, maxBytes)
   return bytes
 }
 
@@ -66,13 +67,14 @@ async function readWeb(url: string, what: string, { download, maxBytes }: FileRi
 function readData(url: string, what: string, maxBytes: number): Uint8Array {
   const [, head, content = ''] = /^data:([^,]*),(.*)$/is.exec(url) ?? []
   if (head === undefined) throw unreadable(what, 'has a `data:` URL without content')
-  if ((dataSize(url) ?? 0) > maxBytes) throw tooLarge(what, maxBytes)
+  const size = dataSize(url) ?? 0
+  if (size > maxBytes) throw tooLarge(what, size, maxBytes)
   if (!/;\s*base64\s*$/i.test(head)) return percentDecoded(content)
   const digits = percentDecoded(content).toString('latin1').replace(/\s/g, '')
   const isWhole = /^[A-Za-z0-9+/_-]*={0,2}$/.test(digits) && digits.replace(/=/g, '').length % 4 !== 1
   if (!isWhole) throw unreadable(what, 'has a `data:` URL whose Base64 is malformed')
   const bytes = Buffer.from(digits, 'base64')
-  if (bytes.length > maxBytes) throw tooLarge(what, maxBytes)
+  if (bytes.length > maxBytes) throw tooLarge(what, bytes.length, maxBytes)
   return bytes
 }
 
@@ -100,7 +102,7 @@ async function readLocal(path: string, what: string, { directory, maxBytes }: Fi
   if (directory === undefined) throw unreadable(what, "is not on this computer, or its session's directory is unknown")
   const handle = await openInside(directory, path, what)
   try {
-    return await readAll(handle, what, maxBytes)
+    return await readAll(handle, { what, path, maxBytes })
   } catch (error) {
     throw error instanceof ReplyError ? error : problemOf(error, what)
   } finally {
@@ -116,7 +118,9 @@ async function openInside(directory: string, path: string, what: string): Promis
   const place = resolve(directory, path)
   let handle: FileHandle | undefined
   try {
-    const home = await realpath(directory)
+    const home = await realpath(directory).catch((error: unknown) => {
+      throw missing.has(codeOf(error)) ? unreadable(what, notHere(directory), error) : error
+    })
     // Else the files of /proc, which have this program's secrets, would be inside.
     if (home === parse(home).root) throw unreadable(what, "can't be read: its session works in the root of all files")
     const real = await realpath(place)
@@ -148,9 +152,12 @@ const leastBytes = 64 * 1024
 const mostBytes = 1024 * 1024
 
 /** Reads a file to its end, also if it grows meanwhile. */
-async function readAll(handle: FileHandle, what: string, maxBytes: number): Promise<Uint8Array> {
+async function readAll(
+  handle: FileHandle,
+  { what, path, maxBytes }: { readonly what: string; readonly path: string; readonly maxBytes: number },
+): Promise<Uint8Array> {
   const { size } = await handle.stat()
-  if (size > maxBytes) throw tooLarge(what, maxBytes)
+  if (size > maxBytes) throw tooLarge(what, size, maxBytes, path)
   const pieces: Buffer[] = []
   let length = 0
   for (;;) {
@@ -158,7 +165,8 @@ async function readAll(handle: FileHandle, what: string, maxBytes: number): Prom
     const { bytesRead } = await handle.read(piece, 0, piece.length, null)
     if (bytesRead === 0) return Buffer.concat(pieces)
     length += bytesRead
-    if (length > maxBytes) throw new ReplyError('too-large', `${what} grew beyond ${maxBytes} bytes while it was read.`)
+    if (length > maxBytes)
+      throw new ReplyError('too-large', `${what} grew beyond ${byteSize(maxBytes)} while it was read.`)
     pieces.push(piece.subarray(0, bytesRead))
   }
 }
@@ -169,6 +177,9 @@ function kindOf(found: Awaited<ReturnType<typeof lstat>>): string {
   if (found.isFIFO() || found.isSocket()) return 'a pipe or a socket'
   return found.isSymbolicLink() ? 'a link' : 'a device'
 }
+
+/** The system's codes for a path that leads nowhere. */
+const missing: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR'])
 
 /** By the system's code: why a file can't be read. */
 const reasons: ReadonlyMap<unknown, string> = new Map([
@@ -185,8 +196,24 @@ const reasons: ReadonlyMap<unknown, string> = new Map([
 
 /** The error for what the system reports. */
 function problemOf(cause: unknown, what: string): ReplyError {
-  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  const code = codeOf(cause)
   return unreadable(what, reasons.get(code) ?? `can't be read (${String(code ?? cause)})`, cause)
+}
+
+/** The code of a system's error. Undefined for any other one. */
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+/** The file may well exist: in a container, or on the computer of its agent. */
+function notHere(directory: string): string {
+  return `can't be read: its session's directory ${shownPath(directory)} is not on this computer`
+}
+
+/** A path for a sentence, cut to 200 characters, with hidden characters written out. */
+function shownPath(path: string): string {
+  const characters = [...escapeInvisible(path)]
+  return characters.length > 200 ? `…${characters.slice(-199).join('')}` : characters.join('')
 }
 
 function outside(what: string, isLink: boolean): ReplyError {
@@ -197,6 +224,9 @@ function unreadable(what: string, why: string, cause?: unknown): ReplyError {
   return new ReplyError('unreadable', `${what} ${why}.`, { cause })
 }
 
-function tooLarge(what: string, maxBytes: number): ReplyError {
-  return new ReplyError('too-large', `${what} is too large: it has more than ${maxBytes} bytes.`)
+/** `path`: where people find it. */
+function tooLarge(what: string, size: number, maxBytes: number, path?: string): ReplyError {
+  const sizes = `it has ${byteSize(size)}, and the limit is ${byteSize(maxBytes)}`
+  const where = path === undefined ? '' : ` It lies at ${shownPath(path)}, on the agent's computer.`
+  return new ReplyError('too-large', `${what} is too large: ${sizes}.${where}`)
 }

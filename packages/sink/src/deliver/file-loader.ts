@@ -3,7 +3,7 @@ import { pause } from '@reply/core/internal'
 import { fileFacts } from '@reply/core/show'
 import type { Slot } from '../layout/slot.ts'
 import type { AttachedFile } from '../ledger/card.ts'
-import { defaultFileLimits, type FileLimits } from '../port/limits.ts'
+import { defaultFileLimits, type FileLimits, tooLargeForChat } from '../port/limits.ts'
 import type { Attachment } from '../port/port.ts'
 import { FileRefusal, PortError } from '../port/port-error.ts'
 import { captionOf, nameOfFile } from '../view/attachment.ts'
@@ -153,8 +153,7 @@ export function createFileLoader({
       const request = { sessionID, directory, maxBytes: Math.min(left, maxBytes), signal }
       try {
         const bytes = await withinTime(readFile(file, request), file, signal)
-        if (bytes.length > request.maxBytes)
-          throw new FileRefusal('too-long', `The file ${nameOfFile(file)} is too large for this chat.`)
+        if (bytes.length > request.maxBytes) throw tooLargeForChat(nameOfFile(file), bytes.length, request.maxBytes)
         left -= bytes.length
         read.push(toAttachment({ name: fileFacts(file).name, mime: file.mime, bytes }, captionOf(file)))
       } catch (error) {

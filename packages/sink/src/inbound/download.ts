@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import { byteSize } from '@reply/core/show'
 import { callPlatform } from '../port/call.ts'
 import { createToPortError, typeOfStatus } from '../port/network.ts'
 import { PortError } from '../port/port-error.ts'
@@ -59,7 +60,7 @@ async function fetchBounded(
   let length = Number(response.headers.get('content-length') ?? 0)
   if (length > maxBytes) {
     await response.body.cancel()
-    throw tooLargeError(what, maxBytes)
+    throw tooLargeError(what, maxBytes, length)
   }
   length = 0
   for await (const chunk of response.body) {
@@ -104,7 +105,10 @@ export function createWebDownload({ allows, clock, signal }: WebPolicy) {
   }
 }
 
-/** The error for a file that is larger than allowed. */
-export function tooLargeError(what: string, maxBytes: number): PortError {
-  return new PortError('too-long', `${what} is too large: it has more than ${maxBytes} bytes.`)
+/** The error for a file that is larger than allowed. `length` is its size in bytes, if the platform tells it. */
+export function tooLargeError(what: string, maxBytes: number, length?: number): PortError {
+  const limit = byteSize(maxBytes)
+  const sizes =
+    length === undefined ? `it has more than ${limit}` : `it has ${byteSize(length)}, and the limit is ${limit}`
+  return new PortError('too-long', `${what} is too large: ${sizes}.`)
 }

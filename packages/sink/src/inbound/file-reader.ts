@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises'
 import { type Clock, type ReplyFile, systemClock } from '@reply/core'
 import { readReplyFile } from '@reply/core/node'
 import type { ReadFile } from '../deliver/file-loader.ts'
@@ -10,7 +11,8 @@ import { createWebDownload } from './download.ts'
 export interface FileReaderOptions {
   /**
    * Whether the agent works on this computer, so that the directories of its sessions are here. Then a file is read if it is inside
-   * of its session's directory, after links were followed. Default true. False: the chat names such a file.
+   * of its session's directory, after links were followed. Default true. False, or for a directory that is not here, as in a
+   * container: the chat names such a file.
    */
   readonly isLocal?: boolean | undefined
   /**
@@ -27,14 +29,27 @@ export function createFileReader(options: FileReaderOptions = {}): ReadFile {
   const { isLocal = true, allowsDownload: allows, clock = systemClock } = options
   return async (file, { directory, maxBytes, signal }) => {
     const isPath = !/^(?:data|https?):/i.test(file.url)
-    if (isPath && !isLocal) throw elsewhere(file)
+    if (isPath && !(isLocal && (await isHere(directory)))) throw elsewhere(file)
     const download = allows && createWebDownload({ allows, clock, signal })
     return await readReplyFile(file, { directory, maxBytes, ...(download && { download }) })
   }
 }
 
+/** Whether a directory exists on this computer. Also true if it is unknown, or can't be told: reading the file reports that. */
+async function isHere(directory: string | undefined): Promise<boolean> {
+  if (directory === undefined) return true
+  return await access(directory).then(
+    () => true,
+    (error: unknown) => !(error instanceof Error && 'code' in error && error.code === 'ENOENT'),
+  )
+}
+
 /** The refusal for a file that is on the agent's computer: people need its path to find it there. */
 function elsewhere(file: ReplyFile): FileRefusal {
   const where = oneLine(file.url.replace(/^file:\/\//i, ''), 300)
-  return new FileRefusal('refused', `The file ${nameOfFile(file)} is on the agent's computer: ${where}`)
+  const cure = 'Start reply-tools there with --embed, and the agent can send files from it.'
+  return new FileRefusal(
+    'refused',
+    `The file ${nameOfFile(file)} is on the agent's computer, or in its container: ${where}. ${cure}`,
+  )
 }

@@ -136,10 +136,12 @@ export function requireLength(text: string, maxLength: number): void {
 /** Throws a `FileRefusal` for a file with more bytes than the platform takes, or without any. */
 export function requireFileSize({ name, bytes }: Attachment, { maxBytes }: FileLimits): void {
   const { length } = bytes
-  if (length > maxBytes)
-    throw new FileRefusal(
-      'too-long',
-      `The file ${name} is too large: it has ${byteSize(length)}, and this chat takes at most ${byteSize(maxBytes)}.`,
-    )
+  if (length > maxBytes) throw tooLargeForChat(name, length, maxBytes)
   if (length === 0) throw new FileRefusal('refused', `The file ${name} is empty.`)
+}
+
+/** The refusal for a file with this many bytes. */
+export function tooLargeForChat(name: string, length: number, maxBytes: number): FileRefusal {
+  const sizes = `it has ${byteSize(length)}, and this chat takes at most ${byteSize(maxBytes)}`
+  return new FileRefusal('too-long', `The file ${name} is too large: ${sizes}.`)
 }

@@ -110,7 +110,7 @@ async function download(
   const what = `file ${name}`
   const file = toFileRef(ref)
   if (!file) throw new PortError('refused', `${what}: it is not a file of WhatsApp.`)
-  if (size > maxBytes) throw tooLargeError(what, maxBytes)
+  if (size > maxBytes) throw tooLargeError(what, maxBytes, size)
   const gone = (): PortError => new PortError('gone', `${what}: WhatsApp no longer has it. Send it again.`)
   const encrypted = await library.findFile(file).catch(() => {
     throw gone()
@@ -124,7 +124,7 @@ async function download(
   } catch {
     throw gone()
   }
-  if (content.length > maxBytes) throw tooLargeError(what, maxBytes)
+  if (content.length > maxBytes) throw tooLargeError(what, maxBytes, content.length)
   return content
 }
 

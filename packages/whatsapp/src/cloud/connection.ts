@@ -164,7 +164,7 @@ function createGraph(
     const what = `file ${name}`
     const place = toMediaPlace(await read(encodeURIComponent(ref), what))
     if (!place) throw new PortError('refused', `${what}: the Cloud API gives no address for it.`)
-    if ((place.file_size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
+    if ((place.file_size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes, place.file_size)
     const { protocol, hostname, origin } = new URL(place.url)
     const isMetas = protocol === 'https:' && /(?:^|\.)(?:fbsbx|facebook|whatsapp)\.(?:com|net)$/.test(hostname)
     // The token must not reach any other host.

@@ -18,8 +18,7 @@ export function sentFile(
   input: Readonly<Record<string, unknown>>,
   output: string | undefined,
 ): Omit<ReplyFile, 'id'> | undefined {
-  // OpenCode writes `reply_send_file`, Claude Code `mcp__reply__send_file`.
-  if (output === undefined || !/(?:^|_)send_file$/.test(tool)) return undefined
+  if (output === undefined || !isSendFile(tool)) return undefined
   const found = sentence.exec(output)
   if (!found) return undefined
   const [text, filename = '', mime = ''] = found
@@ -27,9 +26,34 @@ export function sentFile(
   // An agent may have put it into brackets.
   const url = [address, address.slice(0, -1)].find((one) => lastSegment(one) === filename)
   if (url === undefined) return undefined
-  const { caption } = input
-  const hasCaption = typeof caption === 'string' && caption.trim() !== ''
-  return { mime, url, filename, caption: hasCaption ? caption.trim() : undefined }
+  return { mime, url, filename, caption: captionIn(input) }
+}
+
+/**
+ * Returns the content that a call of `send_file` returned with its name and caption, which MCP has no fields for: the name is in the
+ * tool's text. Files of other tools, and several ones, stay as they are.
+ */
+export function namedIfSent<File extends Pick<ReplyFile, 'filename' | 'caption'>>(
+  files: readonly File[],
+  tool: string,
+  input: Readonly<Record<string, unknown>>,
+  output: string | undefined,
+): readonly File[] {
+  const [file] = files
+  if (output === undefined || !isSendFile(tool) || file === undefined || files.length > 1) return files
+  const [, filename] = sentence.exec(output) ?? []
+  if (filename === undefined) return files
+  return [{ ...file, filename: file.filename ?? filename, caption: file.caption ?? captionIn(input) }]
+}
+
+/** OpenCode writes `reply_send_file`, Claude Code `mcp__reply__send_file`. */
+function isSendFile(tool: string): boolean {
+  return /(?:^|_)send_file$/.test(tool)
+}
+
+/** Returns the caption in the input of a call. Undefined without one. */
+function captionIn({ caption }: Readonly<Record<string, unknown>>): string | undefined {
+  return typeof caption === 'string' && caption.trim() !== '' ? caption.trim() : undefined
 }
 
 /** Returns the decoded end of an address. Undefined if it is malformed. */

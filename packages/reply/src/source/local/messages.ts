@@ -1,7 +1,7 @@
 import type { MessageHead, ReplyEvent } from '../../event.ts'
 import type { Part, ReplyFailure, ReplyFile, ToolPart } from '../../part.ts'
 import { attachmentID, dataSize } from '../decode/attachment.ts'
-import { sentFile } from '../decode/sent-file.ts'
+import { namedIfSent, sentFile } from '../decode/sent-file.ts'
 import { withoutSecrets } from './input.ts'
 import type { LocalEnding, LocalFile, LocalOutput } from './output.ts'
 
@@ -220,8 +220,11 @@ export function createMessages(options: RunStamp): LocalMessages {
     const earlierCall = calls.get(callID)
     const id = earlierCall?.id ?? nextPartID(message)
     calls.set(callID, { messageID, id })
-    const sent = files.length === 0 ? sentFile(tool, piece.state.input, piece.state.output) : undefined
-    const attachments = (sent ? [sent] : files).map((file, at) => toFile(attachmentID(id, at), file))
+    const { input, output } = piece.state
+    const sent = files.length === 0 ? sentFile(tool, input, output) : undefined
+    const attachments = (sent ? [sent] : namedIfSent(files, tool, input, output)).map((file, at) =>
+      toFile(attachmentID(id, at), file),
+    )
     const state = attachments.length === 0 ? piece.state : { ...piece.state, attachments }
     const isDone = state.status === 'completed' || state.status === 'error'
     const status = isDone ? 'sealed' : 'open'

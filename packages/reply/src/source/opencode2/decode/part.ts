@@ -16,7 +16,7 @@ import type {
 import type { Model } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import { attachmentID, dataSize } from '../../decode/attachment.ts'
-import { sentFile } from '../../decode/sent-file.ts'
+import { namedIfSent, sentFile } from '../../decode/sent-file.ts'
 import type { Frame } from './frame.ts'
 import type { errorSchema, fileSchema, modelSchema, tokensSchema, WireContent } from './schema.ts'
 
@@ -193,8 +193,9 @@ export function toAttachments(
     type === 'file' && uri !== undefined ? [{ mime, url: uri, filename: name ?? undefined, size: dataSize(uri) }] : [],
   )
   // The server makes a text of a link.
-  const sent = files.length === 0 ? sentFile(tool, input, toOutputText(content)) : undefined
-  const all = sent ? [sent] : files
+  const output = toOutputText(content)
+  const sent = files.length === 0 ? sentFile(tool, input, output) : undefined
+  const all = sent ? [sent] : namedIfSent(files, tool, input, output)
   return all.length === 0 ? undefined : all.map((file, at) => ({ id: attachmentID(partID, at), ...file }))
 }
 

@@ -29,5 +29,7 @@ test.each(sendingAgents)(
     expect(sent).toContain(png)
     const isRefused = replies[1]?.error?.name === 'unsupported'
     expect([takes.includes('pdf'), replies[1]?.outcome]).toEqual(isRefused ? [false, 'failed'] : [true, 'completed'])
+    // OpenCode, and Kilo with it, tells the model if that reads no PDFs.
+    if (!isRefused) expect(sent).toMatch(/JVBERi0xLjc|%PDF-1\.7|Cannot read .{1,4}report\.pdf/)
   },
 )

@@ -220,6 +220,11 @@ export const texts = {
   forked: (title: string) => `This chat now continues the copy “${title}”.`,
   undone: 'The last prompt and its changes were undone.',
   noChanges: 'This session changed no files.',
+  lastRunUnchanged:
+    'The last run changed no files. What earlier runs of the session changed, this agent does not tell.',
+  changesUnknown:
+    'It is not known what this session changed: the agent does not tell, and the bridge has seen no run of it since it was started.',
+  lastRunOnly: 'Of the last run only. What earlier runs of the session changed, this agent does not tell.',
   serverGone: (server: string) => `The config no longer has the server ${plain(server)}.`,
   noChangeOf: (given: string, files: string) =>
     `“${given}” is not a file that this session changed. It changed:\n${files}`,

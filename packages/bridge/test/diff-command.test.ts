@@ -1,8 +1,8 @@
-import type { FileChange } from '@reply/core'
+import { emptyReply, type FileChange } from '@reply/core'
 import { FileRefusal, PortError } from '@reply/sink/channel'
 import { expect, test } from 'vitest'
 import { postReply } from '../src/commands/command.ts'
-import { diffReply } from '../src/commands/diff.ts'
+import { type DiffClient, diffReply } from '../src/commands/diff.ts'
 
 const session = { server: 'shop', sessionID: 'ses_1' }
 
@@ -11,8 +11,15 @@ const change = (path: string, more: Partial<FileChange> = {}): FileChange => ({
   ...more,
 })
 
+const clientWith = (changes: readonly FileChange[], more: Partial<DiffClient> = {}): DiffClient => ({
+  diff: async () => changes,
+  readsSessions: async () => true,
+  reply: async () => undefined,
+  ...more,
+})
+
 const replyTo = async (changes: readonly FileChange[], given?: string) =>
-  await diffReply({ diff: async () => changes }, session, given)
+  await diffReply(clientWith(changes), session, given)
 
 const textOfFile = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
 
@@ -31,6 +38,20 @@ test('the diff of a session is a document with the numbers and the names of its 
 test('a session without changes has no document', async () => {
   expect(await replyTo([])).toEqual({ text: 'This session changed no files.', session })
   expect((await replyTo([], 'a.ts')).text).toBe('This session changed no files.')
+})
+
+test('of an agent that does not show its sessions, the reply says what is not known', async () => {
+  const readsSessions = async (): Promise<boolean> => false
+  const of = async (changes: readonly FileChange[], more: Partial<DiffClient> = {}, given?: string) =>
+    await diffReply(clientWith(changes, { readsSessions, ...more }), session, given)
+  expect((await of([])).text).toMatch(/^It is not known what this session changed/)
+  expect((await of([], { reply: async () => emptyReply('ses_1') })).text).toMatch(
+    /^The last run changed no files\. What/,
+  )
+  const whole = await of([change('a.ts')])
+  expect(whole.text).toMatch(/^1 file · \+1 −1: a\.ts\n\nOf the last run only\./)
+  expect(whole.withoutFile?.('No files here.').text).toContain('Of the last run only.')
+  expect((await of([change('a.ts')], {}, 'a.ts')).text).toContain('Of the last run only.')
 })
 
 test('a file is named by its path, or by the end of it if no other file ends so', async () => {

@@ -1,3 +1,5 @@
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { ReplyError } from '@reply/core'
 import { type FileKind, type InputPart, type SourcePrompt, takenKinds } from '@reply/core/source'
 import { readPromptFile, textOfFile } from '../prompt-file.ts'
@@ -6,16 +8,22 @@ import { readPromptFile, textOfFile } from '../prompt-file.ts'
 export interface PromptRights {
   readonly image: boolean
   readonly audio: boolean
+  /** In a block of the type `resource`. */
+  readonly pdf: boolean
 }
 
 /** Returns the kinds of files that the agent takes as data. Texts become text blocks. */
 export function takesIn(rights: PromptRights): readonly FileKind[] {
-  return takenKinds((kind) => (kind === 'image' || kind === 'audio') && rights[kind])
+  return takenKinds((kind) => kind !== 'text' && kind !== 'video' && rights[kind])
 }
 
 export type PromptBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
+  | {
+      readonly type: 'resource'
+      readonly resource: { readonly uri: string; readonly mimeType: string; readonly blob: string }
+    }
   | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly mimeType: string }
 
 /**
@@ -39,7 +47,7 @@ export async function blocksOf(
 
 /**
  * Converts a part. A file with an address becomes a link, named by its file name or the end of the address. One with data becomes a
- * text, a picture or a sound. Rejects with `unsupported` for parts of other types, and for data that the agent doesn't accept.
+ * text, a picture, a sound or an embedded PDF. Rejects with `unsupported` for parts of other types, and for data that the agent doesn't accept.
  */
 async function blockOf(part: InputPart, rights: PromptRights, name: string): Promise<PromptBlock> {
   if (part.type === 'text') return { type: 'text', text: part.text }
@@ -53,6 +61,11 @@ async function blockOf(part: InputPart, rights: PromptRights, name: string): Pro
   const kind = read?.kind ?? (mime.startsWith('image/') ? 'image' : undefined)
   if (read && (kind === 'image' || kind === 'audio') && rights[kind])
     return { type: kind, data: read.bytes.toString('base64'), mimeType: read.mime }
+  if (read && kind === 'pdf' && rights.pdf) {
+    // The address only names it. OpenCode 1.18.33 takes the name from the end of the path.
+    const uri = pathToFileURL(`/${basename(filename ?? 'file.pdf')}`).href
+    return { type: 'resource', resource: { uri, mimeType: read.mime, blob: read.bytes.toString('base64') } }
+  }
   throw lacks(name, `a file of the type "${mime}" as data`, 'give its location as file://')
 }
 

@@ -181,6 +181,31 @@ test('images go as data where the agent takes them, texts as texts, and files wi
   await client.close()
 })
 
+test.each([
+  ['an agent that reads it', 'OpenCode', true],
+  ['an agent of which that is not known', 'Kimi Code CLI', false],
+])('a PDF for %s', async (_, name, isTaken) => {
+  const { source, heard } = scripted(
+    ({ end }) => end({ stopReason: 'end_turn' }),
+    {},
+    ({ id, method }, { say }) => {
+      if (method !== 'initialize') return false
+      const agentCapabilities = { promptCapabilities: { embeddedContext: true } }
+      say({ jsonrpc: '2.0', id, result: { protocolVersion: 1, agentInfo: { name, version: '1' }, agentCapabilities } })
+      return true
+    },
+  )
+  const client = clientOf(source, options)
+  const files = [{ url: 'data:application/pdf;base64,JVBERi0xLjc=', mime: 'application/pdf', filename: 'a b.pdf' }]
+  expect(await client.takes()).toEqual(isTaken ? ['text', 'pdf'] : ['text'])
+  const { outcome } = await client.prompt({ text: 'Look.', files }).result
+  expect(outcome).toBe(isTaken ? 'completed' : 'failed')
+  const resource = { uri: 'file:///a%20b.pdf', mimeType: 'application/pdf', blob: 'JVBERi0xLjc=' }
+  const sent = heard.find(({ method }) => method === 'session/prompt')?.params?.prompt
+  expect(sent?.slice(1)).toEqual(isTaken ? [{ type: 'resource', resource }] : undefined)
+  await client.close()
+})
+
 test('a form is asked as questions, and its answers have the types of its fields', async () => {
   let got: unknown
   const properties = {

@@ -29,13 +29,40 @@ export const diffCommand: Command = {
   },
 }
 
+/** What the diff of a session is read from. */
+export type DiffClient = Pick<Client, 'diff' | 'readsSessions' | 'reply'>
+
 /**
  * Returns the reply with the diff of a session as a document, and the names of the files. With the path of a changed file, or
  * the end of one that is unique, the diff of that file: as a code block if it is short.
  */
-export async function diffReply(client: Pick<Client, 'diff'>, session: SessionRef, given = ''): Promise<CommandReply> {
-  const changes = await client.diff(session.sessionID)
-  if (changes.length === 0) return { text: texts.noChanges, session }
+export async function diffReply(client: DiffClient, session: SessionRef, given = ''): Promise<CommandReply> {
+  const { sessionID } = session
+  const changes = await client.diff(sessionID)
+  if (await client.readsSessions())
+    return changes.length === 0 ? { text: texts.noChanges, session } : replyWith(changes, session, given)
+  if (changes.length > 0) return ofLastRun(replyWith(changes, session, given))
+  const hasRun = (await client.reply(sessionID)) !== undefined
+  return { text: hasRun ? texts.lastRunUnchanged : texts.changesUnknown, session }
+}
+
+/** Adds to a reply that it has the changes of the last run alone. */
+function ofLastRun({ text, withoutFile, ...reply }: CommandReply): CommandReply {
+  const noted = (said: string): string => `${said}\n\n${texts.lastRunOnly}`
+  return {
+    ...reply,
+    text: noted(text),
+    ...(withoutFile && {
+      withoutFile: (why) => {
+        const other = withoutFile(why)
+        return { ...other, text: noted(other.text) }
+      },
+    }),
+  }
+}
+
+/** Returns the reply with changes, at least one. */
+function replyWith(changes: readonly FileChange[], session: SessionRef, given: string): CommandReply {
   if (given === '') return documentOf(changes, `session-${session.sessionID}.diff`, session)
   const found = changesAt(changes, given)
   const [change] = found

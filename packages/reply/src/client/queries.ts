@@ -31,10 +31,15 @@ export interface Queries {
   /**
    * Returns the files that a session changed, in the order of their first change: for each run what the server reports, or
    * else what its edits and those of its sub-agents tell. Only of the last runs if the source keeps no more. Empty if
-   * nothing changed, and if the server shows no state of sessions and no run was received here. Rejects with `gone` if the
-   * server doesn't know the session.
+   * nothing changed. Of the newest run received here alone if the server shows no state of sessions, see `readsSessions`, and
+   * empty without one. Rejects with `gone` if the server doesn't know the session.
    */
   diff(sessionID: string): Promise<readonly FileChange[]>
+  /**
+   * Whether the server or agent shows the state of sessions. If it doesn't, `reply` and `diff` know only the runs that were received
+   * here.
+   */
+  readsSessions(): Promise<boolean>
   /**
    * Lists root sessions, newest first, of one directory or of all. With `since` (ms since the epoch, server clock),
    * only those that changed at that time or later.
@@ -97,6 +102,10 @@ export function createQueries(
   return {
     reply,
     diff,
+    readsSessions: async () => {
+      await whenUsable()
+      return info.current().canRead
+    },
     sessions,
     models: async (requested) => await source.models(await spelledOrDefault(requested)),
     takes: async ({ directory: requested, ...target } = {}) =>

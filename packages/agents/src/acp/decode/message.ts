@@ -57,6 +57,8 @@ export interface AcpAgent {
   readonly image: boolean
   /** Whether prompts may hold audio. */
   readonly audio: boolean
+  /** Whether prompts may hold PDFs, as embedded files. */
+  readonly pdf: boolean
   /** The ways to log in. Empty if it needs none. */
   readonly authMethods: readonly { readonly id: string; readonly name?: string | undefined }[]
 }
@@ -65,6 +67,13 @@ export interface AcpAgent {
 export function readInitialize(response: unknown): AcpAgent | undefined {
   return readInitializeV2(response) ?? readInitializeV1(response)
 }
+
+/**
+ * The agents whose model gets an embedded PDF, or is told that it can't read one: Gemini CLI 0.61.0, OpenCode 1.18.33 and Kilo 7.7.9.
+ * That an agent declares `embeddedContext` does not tell: claude-agent-acp 0.23.1 ("Ignore blob resources") and Kimi Code 2.1.0 drop
+ * a PDF without a word, codex-acp 2.6.0 makes a text of its Base64, and Qwen Code 0.24.4 "[document: application/pdf]".
+ */
+const readsPDFs = /^(?:gemini-cli|OpenCode|Kilo)$/
 
 /** Reads an answer of version 1. What the agent doesn't declare, it can't do. Undefined if it is malformed. */
 function readInitializeV1(response: unknown): AcpAgent | undefined {
@@ -85,6 +94,7 @@ function readInitializeV1(response: unknown): AcpAgent | undefined {
     mcpOverHttp: agentCapabilities?.mcpCapabilities?.http === true,
     image: rights?.image === true,
     audio: rights?.audio === true,
+    pdf: rights?.embeddedContext === true && readsPDFs.test(agentInfo?.name ?? ''),
     authMethods: (authMethods ?? []).map(({ id, name }) => ({ id, name: name ?? undefined })),
   }
 }
@@ -111,6 +121,7 @@ function readInitializeV2(response: unknown): AcpAgent | undefined {
     mcpOverHttp: Boolean(mcp?.http),
     image: Boolean(prompt?.image),
     audio: Boolean(prompt?.audio),
+    pdf: Boolean(prompt?.embeddedContext) && readsPDFs.test(info.name),
     authMethods: (authMethods ?? []).map(({ methodId, name }) => ({ id: methodId, name: name ?? undefined })),
   }
 }

@@ -142,7 +142,7 @@ export const initializeResponse = z.object({
     .object({
       session: z
         .object({
-          prompt: z.object({ image: present, audio: present }).partial().nullish(),
+          prompt: z.object({ image: present, audio: present, embeddedContext: present }).partial().nullish(),
           fork: present.optional(),
           mcp: z.object({ http: present }).partial().nullish(),
         })

@@ -2,6 +2,7 @@ import { type OnError, ReplyError } from '@reply/core'
 import type { Source } from '@reply/core/source'
 import { parseArgsStringToArgv } from 'string-argv'
 import { opencodeAcpSource } from './acp/opencode.ts'
+import type { AcpOptions } from './acp/options.ts'
 import { acpSource } from './acp/source.ts'
 import { claude } from './claude/source.ts'
 import { codex } from './codex/source.ts'
@@ -24,6 +25,10 @@ export interface AgentSourceOptions {
    * all messages are sent immediately.
    */
   readonly beforeChange?: (() => Promise<void>) | undefined
+  /**
+   * MCP servers for each session, as in the options of `acp`. `claude` and `codex` read theirs from their own settings. Default: none.
+   */
+  readonly mcpServers?: AcpOptions['mcpServers']
   /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
 }
@@ -49,10 +54,11 @@ export const agentNames: readonly string[] = Object.keys(presets)
  * command of an agent that speaks the Agent Client Protocol, for example `opencode acp`. With `--acp` or
  * `--experimental-acp`, the command speaks that protocol, also if it is one of the names. `opencode acp` without
  * `--port` uses OpenCode's own server. Quotes group words. No shell reads the line. Nothing starts until you pass the
- * source to `connectSource`. Throws `invalid` if the command line is empty, and for a `url` of an agent that can't be reached at
- * one.
+ * source to `connectSource`. Throws `invalid` if the command line is empty, for a `url` of an agent that can't be reached at
+ * one, and for `mcpServers` of an agent that takes none.
  */
-export function agentSource(agent: string, { url, token, beforeChange, ...options }: AgentSourceOptions = {}): Source {
+export function agentSource(agent: string, given: AgentSourceOptions = {}): Source {
+  const { url, token, beforeChange, ...options } = given
   const [command, ...args] = parseArgsStringToArgv(agent)
   if (command === undefined || command === '')
     throw new ReplyError(
@@ -61,6 +67,13 @@ export function agentSource(agent: string, { url, token, beforeChange, ...option
     )
   // Agents with a preset may also speak the protocol.
   const isAcp = args.some((arg) => /^--(experimental-)?acp$/.test(arg))
+  const preset = isAcp || !agentNames.includes(command) ? undefined : presets[command]
+  // The others speak the protocol.
+  if (options.mcpServers?.length && (preset === claude || preset === codex))
+    throw new ReplyError(
+      'invalid',
+      `${command} reads its MCP servers from its own settings. Add them there, and remove \`mcpServers\`.`,
+    )
   if (url !== undefined || token !== undefined) {
     if (command === 'codex' && !isAcp)
       return codex({ ...options, url, token, beforeChange, args: args.length === 0 ? undefined : args })
@@ -69,7 +82,6 @@ export function agentSource(agent: string, { url, token, beforeChange, ...option
       `${command} is started, so it has no \`url\` and no \`token\`. Leave them out, or use codex.`,
     )
   }
-  const preset = isAcp || !agentNames.includes(command) ? undefined : presets[command]
   if (preset) return preset({ ...options, args })
   // OpenCode's ACP leaves out questions and permissions of sub-agents. Its own server has them.
   const [first, ...others] = args

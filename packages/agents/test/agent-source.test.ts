@@ -11,12 +11,17 @@ import { type AgentSourceOptions, agentSource } from '../src/index.ts'
 const program = `#!/usr/bin/env node
 const { createInterface } = require('node:readline')
 const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+let servers
 createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method } = JSON.parse(line)
+  const { id, method, params } = JSON.parse(line)
   if (method === 'initialize') say({ id, result: { protocolVersion: 1, agentCapabilities: {} } })
-  else if (method === 'session/new') say({ id, result: { sessionId: 'one' } })
+  else if (method === 'session/new') {
+    servers = params.mcpServers
+    say({ id, result: { sessionId: 'one' } })
+  }
   else if (method === 'session/prompt') {
-    const text = JSON.stringify([process.cwd(), process.argv.slice(2), process.env.ADDED, process.env.REMOVED])
+    const start = [process.cwd(), process.argv.slice(2), process.env.ADDED, process.env.REMOVED]
+    const text = JSON.stringify(process.argv[2] === 'servers' ? servers : start)
     const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }
     say({ method: 'session/update', params: { sessionId: 'one', update } })
     say({ id, result: { stopReason: 'end_turn' } })
@@ -47,6 +52,15 @@ test('a command line is started in its folder, with quoted words whole and the e
   const said = await startedBy(line, { env: { ADDED: 'yes', REMOVED: undefined } })
   delete process.env.REMOVED
   expect(said).toEqual([folder, ['acp', 'two words', '--flag'], 'yes', null])
+})
+
+test('an agent that speaks the protocol gets MCP servers, and those with settings of their own refuse them', async () => {
+  const mcpServers = [{ name: 'reply', command: 'reply-tools', args: ['--embed'], env: [] }]
+  expect(await startedBy(`'${join(folder, 'my agent')}' servers`, { mcpServers })).toEqual(mcpServers)
+  expect(agentSource('gemini', { mcpServers }).name).toBe('gemini')
+  expect(agentSource('codex --acp', { mcpServers }).name).toBe('codex')
+  for (const line of ['claude', 'codex'])
+    expect(() => agentSource(line, { mcpServers })).toThrow(`${line} reads its MCP servers from its own settings.`)
 })
 
 test('no shell reads it', async () => {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { systemClock } from '@reply/core'
 import { bridgeChannel as discord } from '@reply/discord/bridge'
 import { noticeChannel } from '@reply/ntfy/bridge'
 import { bridgeStore } from '@reply/postgres/bridge'
@@ -21,6 +22,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig, secretsOf } from '../src/config/load.ts'
 import { configJsonSchema, parseChannel, parseConfig } from '../src/config/parse.ts'
+import { connectServer } from '../src/servers/connect.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -92,6 +94,11 @@ describe('a config', () => {
       'a home chat of an unknown channel',
       { servers: { home: { url: 'http://127.0.0.1:4096', directory: '/shop', homeChat: 'sl:1' } } },
       'servers.home.homeChat: "sl" is not a channel of this config. Use one of these: tg.',
+    ],
+    [
+      'tools for a server that has settings of its own',
+      { servers: { home: { url: 'http://127.0.0.1:1', mcpServers: { reply: ['reply-tools'] } } } },
+      'servers.home: Remove `mcpServers`: they are for an `agent` that is started.',
     ],
     [
       'a server that is an agent, too',
@@ -697,4 +704,15 @@ test('a pipe, a folder and a huge file are no config and no secret', () => {
     expect(() => read(folder)).toThrow(/could not be read: it is not a regular file\.$/)
     expect(() => read(huge)).toThrow(/huge could not be read: it has 1048577 bytes, and the limit is 1048576\.$/)
   }
+})
+
+test('programs with tools reach the agent, which refuses them if it has settings of its own', async () => {
+  const { servers } = parseConfig({
+    servers: { home: { agent: 'claude', directory: '/shop', mcpServers: { reply: ['reply-tools', '--embed'] } } },
+    channels: { tg: { type: 'telegram' } },
+  })
+  const options = { secret: () => '', secretNames: [], connectTimeoutMs: 1000, clock: systemClock }
+  await expect(connectServer(servers.home ?? {}, options)).rejects.toThrow(
+    'claude reads its MCP servers from its own settings.',
+  )
 })

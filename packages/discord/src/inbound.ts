@@ -48,6 +48,9 @@ const attachment = z.object({
   url: z.string(),
 })
 
+/** A message with a sticker alone has no content. https://discord.com/developers/docs/resources/sticker#sticker-item-object */
+const stickers = z.array(z.object({ name: z.string() })).catch([])
+
 const message = z.object({
   id: z.string(),
   channel_id: z.string(),
@@ -57,6 +60,7 @@ const message = z.object({
   webhook_id: z.string().optional(),
   content: z.string(),
   attachments: z.array(attachment).catch([]),
+  sticker_items: stickers,
   /** The message replied to. https://discord.com/developers/docs/resources/message#message-object */
   referenced_message: z
     .object({ author: z.object({ id: z.string() }) })
@@ -67,7 +71,13 @@ const message = z.object({
   /** The forwarded message, without its author. `content` and `attachments` of the forward itself are empty. */
   message_snapshots: z
     .array(
-      z.object({ message: z.object({ content: z.string().catch(''), attachments: z.array(attachment).catch([]) }) }),
+      z.object({
+        message: z.object({
+          content: z.string().catch(''),
+          attachments: z.array(attachment).catch([]),
+          sticker_items: stickers,
+        }),
+      }),
     )
     .catch([]),
 })
@@ -162,7 +172,8 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
  */
 function textIn(posted: z.infer<typeof message>, botId: string | undefined): Received | undefined {
   const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = posted
-  const content = [posted.content, ...forwarded.map(({ message: { content } }) => content)]
+  const content = [posted, ...forwarded.map(({ message }) => message)]
+    .flatMap(({ content, sticker_items: items }) => [content, ...items.map(({ name }) => `Sticker: ${name}`)])
     .filter((text) => text !== '')
     .join('\n\n')
   const files = [posted, ...forwarded.map(({ message }) => message)].flatMap(({ attachments }) =>

@@ -1,6 +1,7 @@
 import type { Inbound } from '@reply/sink'
 import type { DiscordUser } from '@reply/testing/discord'
 import { afterEach, describe, expect, test } from 'vitest'
+import { toEvent } from '../src/inbound.ts'
 import { type DiscordChannel, discordChannel } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
@@ -251,4 +252,14 @@ test('an edited message changes nothing', async () => {
   expect(received).toEqual([])
   await channel.handleEvent({ t: 'MESSAGE_CREATE', d })
   expect(received).toMatchObject([{ type: 'text', text: 'yes' }])
+})
+
+test('a sticker arrives with its name, also one without a text', () => {
+  const author = { id: '800000000000000001', username: 'ann' }
+  const d = { id: '1', channel_id: channelId, author, content: '', attachments: [], type: 0 }
+  const filter = { commands: new Set<string>(), botId: () => undefined }
+  const textOf = (more: object): unknown => toEvent({ t: 'MESSAGE_CREATE', d: { ...d, ...more } }, filter)?.received
+  const sticker_items = [{ id: '2', name: 'Wave', format_type: 1 }]
+  expect(textOf({ sticker_items })).toMatchObject({ type: 'text', text: 'Sticker: Wave' })
+  expect(textOf({ sticker_items, content: 'Hi' })).toMatchObject({ text: 'Hi\n\nSticker: Wave' })
 })

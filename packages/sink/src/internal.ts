@@ -9,6 +9,7 @@ export { createWebDownload, tooLargeError, type WebPolicy } from './inbound/down
 export type { InboundPlace, InboundReceiver } from './inbound/receive.ts'
 export { createOpenTasks, sendAnswer } from './inbound/receive.ts'
 export { createInboundMonitor, type InboundMonitor } from './inbound/reconnect-back-off.ts'
+export { textOfContact, textOfPlace } from './inbound/shared-facts.ts'
 export type { WebhookHead } from './inbound/webhook.ts'
 export { jsonOf, utf8Of } from './inbound/webhook.ts'
 export { codeBlockOf } from './layout/ask-pages.ts'

@@ -1,5 +1,6 @@
 import type { Actor, Chat, Inbound, InboundFile, MessageRef } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
+import { textOfContact, textOfPlace } from '@reply/sink/internal'
 import * as z from 'zod'
 import { refOf, type TelegramMove } from './api.ts'
 import { chatOf } from './limits.ts'
@@ -58,6 +59,8 @@ const file = z.object({
   file_size: z.number().optional(),
 })
 
+const location = z.object({ latitude: z.number(), longitude: z.number() })
+
 const message = place.extend({
   from: person.optional(),
   /**
@@ -89,6 +92,22 @@ const message = place.extend({
   voice: file.optional(),
   audio: file.optional(),
   video: file.optional(),
+  /** A round video. https://core.telegram.org/bots/api#videonote */
+  video_note: file.optional(),
+  /** https://core.telegram.org/bots/api#sticker */
+  sticker: file
+    .extend({
+      emoji: z.string().optional(),
+      is_animated: z.boolean().optional(),
+      is_video: z.boolean().optional(),
+      /** A picture, in WebP or JPEG. */
+      thumbnail: file.optional(),
+    })
+    .optional(),
+  location: location.optional(),
+  /** A named place. Such a message has its location, too. https://core.telegram.org/bots/api#venue */
+  venue: z.object({ location, title: z.string(), address: z.string() }).optional(),
+  contact: z.object({ phone_number: z.string(), first_name: z.string(), last_name: z.string().optional() }).optional(),
   migrate_to_chat_id: z.number().optional(),
   migrate_from_chat_id: z.number().optional(),
 })
@@ -108,7 +127,7 @@ const schema = z.object({
 
 export interface Update {
   readonly id: number
-  /** Undefined for updates that a channel ignores: joins, stickers and the like. */
+  /** Undefined for updates that a channel ignores: joins, polls and the like. */
   readonly received: Received | undefined
 }
 
@@ -163,7 +182,7 @@ function moveIn({ chat, migrate_to_chat_id: to, migrate_from_chat_id: from }: z.
  */
 function textOrFilesIn(raw: Message, botID: string | undefined): Received | undefined {
   const files = filesIn(raw)
-  const text = raw.text ?? raw.caption ?? (files.length > 0 ? '' : undefined)
+  const text = raw.text ?? raw.caption ?? (files.length > 0 ? '' : sharedIn(raw))
   const actor = authorOf(raw)
   if (text === undefined || !actor) return undefined
   const marks = (raw.text === undefined ? raw.caption_entities : raw.entities) ?? []
@@ -186,6 +205,17 @@ function textOrFilesIn(raw: Message, botID: string | undefined): Received | unde
   }
 }
 
+/** Returns what a message without text and file shares, as a text. Undefined if it shares nothing. */
+function sharedIn({ location, venue, contact, sticker }: Message): string | undefined {
+  if (venue) return textOfPlace({ ...venue.location, name: venue.title, address: venue.address })
+  if (location) return textOfPlace(location)
+  if (contact) {
+    const { first_name, last_name = '', phone_number } = contact
+    return textOfContact(`${first_name} ${last_name}`.trim(), [phone_number])
+  }
+  return sticker && `Sticker: ${sticker.emoji ?? 'without a picture'}`
+}
+
 /** Returns all mentions by username, and the bot's name in a leading command. */
 function namesIn(text: string, marks: z.infer<typeof entities>): readonly NameInText[] {
   return marks.flatMap(({ type, offset, length }): readonly NameInText[] => {
@@ -206,15 +236,19 @@ const fileKinds = {
   voice: ['voice.ogg', 'audio/ogg'],
   audio: ['audio.mp3', 'audio/mpeg'],
   video: ['video.mp4', 'video/mp4'],
+  video_note: ['video.mp4', 'video/mp4'],
+  sticker: ['sticker.webp', 'image/webp'],
 } as const
 
 /**
- * Returns the files of a message, with the kind's usual name and type where it has none. Of a photo, only the largest size.
+ * Returns the files of a message, with the kind's usual name and type where it has none. Of a photo, only the largest size. Of a
+ * sticker that moves, its picture.
  */
 function filesIn(raw: Message): readonly InboundFile[] {
-  const { photo, document, voice, audio, video } = raw
+  const { photo, document, voice, audio, video, video_note, sticker } = raw
+  const picture = sticker?.is_animated || sticker?.is_video ? sticker.thumbnail : sticker
   // Sizes are listed from the smallest. https://core.telegram.org/bots/api#photosize
-  const files = { document, photo: photo?.at(-1), voice, audio, video }
+  const files = { document, photo: photo?.at(-1), voice, audio, video, video_note, sticker: picture }
   return Object.entries(fileKinds).flatMap(([kind, [name, mime]]) => {
     const file = files[kind as keyof typeof fileKinds]
     if (!file) return []

@@ -2,6 +2,7 @@ import { type Inbound, memoryStore } from '@reply/sink'
 import { Api } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
+import { toUpdate } from '../src/inbound.ts'
 import { type TelegramChannel, telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
@@ -118,4 +119,45 @@ test('an update that Telegram repeats after a restart is dropped, but not that o
   for (const id of [1, 1, 2]) await handle(api, id)
   await handle(other, 1)
   expect(textsIn(received)).toEqual(['1', '2', '1'])
+})
+
+test.each<[string, object, object]>([
+  [
+    'a round video is a file',
+    { video_note: { file_id: 'F1', length: 240, duration: 3, file_size: 9 } },
+    { text: '', files: [{ ref: 'F1', name: 'video.mp4', mime: 'video/mp4', size: 9 }] },
+  ],
+  [
+    'a sticker is a picture',
+    { sticker: { file_id: 'F2', emoji: '👍', is_animated: false, is_video: false } },
+    { text: '', files: [{ ref: 'F2', name: 'sticker.webp', mime: 'image/webp' }] },
+  ],
+  [
+    'a sticker that moves is its picture',
+    { sticker: { file_id: 'F3', emoji: '👍', is_animated: true, thumbnail: { file_id: 'F4' } } },
+    { text: '', files: [{ ref: 'F4', name: 'sticker.webp', mime: 'image/webp' }] },
+  ],
+  [
+    'a sticker that moves and has no picture is its emoji',
+    { sticker: { file_id: 'F5', emoji: '👍', is_video: true } },
+    { text: 'Sticker: 👍' },
+  ],
+  ['a location is a text', { location: { latitude: 46.948, longitude: 7.4475 } }, { text: 'Location: 46.948, 7.4475' }],
+  [
+    'a venue is a text',
+    {
+      location: { latitude: 46.948, longitude: 7.4475 },
+      venue: { location: { latitude: 46.948, longitude: 7.4475 }, title: 'Zytglogge', address: 'Bern' },
+    },
+    { text: 'Location: Zytglogge, Bern (46.948, 7.4475)' },
+  ],
+  [
+    'a contact is a text',
+    { contact: { phone_number: '+41310000000', first_name: 'Ann', last_name: 'Lee' } },
+    { text: 'Contact: Ann Lee, +41310000000' },
+  ],
+])('%s', (_, content, expected) => {
+  const from = { id: 1, first_name: 'Ann' }
+  const message = { message_id: 5, date: 1, chat: { id: 1, type: 'private' }, from, ...content }
+  expect(toUpdate({ update_id: 1, message })?.received).toMatchObject({ type: 'text', ...expected })
 })

@@ -74,6 +74,12 @@ export const serverSchema = z
       .describe(
         "Whether the server's folders are on this computer. If so, chats get the files that the agent sends, but only those inside of the session's folder. Otherwise they get their paths. Default: `true` for an agent that is started and for a loopback address. Set `false` for a server in a container.",
       ),
+    mcpServers: z
+      .record(z.string().min(1), z.tuple([z.string().min(1)], z.string()))
+      .optional()
+      .describe(
+        'Programs with tools for an agent that speaks the Agent Client Protocol, by name, each with its arguments, for example `{ "reply": ["reply-tools"] }`. Claude Code, Codex and OpenCode read theirs from their own settings. Default: none.',
+      ),
     username: z.string().min(1).optional().describe('User name for the server. Default: "opencode".'),
     password: secretSource.optional(),
     token: secretSource.optional(),
@@ -97,6 +103,10 @@ export const serverSchema = z
     path: ['url'],
     error: 'Write the address of an OpenCode server, such as "http://127.0.0.1:4096", or add "agent": "codex".',
   })
+  .refine(
+    ({ url, mcpServers }) => url === undefined || mcpServers === undefined,
+    'Remove `mcpServers`: they are for an `agent` that is started. OpenCode and Codex read theirs from their own settings.',
+  )
   .refine(
     ({ homeChat, directory }) => homeChat === undefined || directory !== undefined,
     'Set a `directory` for `homeChat`: it shows only the sessions of that folder.',

@@ -9,6 +9,14 @@ import { callPermit } from './lease-context.ts'
 /** A server or an agent of the config. */
 export type ServerConfig = BridgeConfig['servers'][string]
 
+/** A program with tools, as the Agent Client Protocol has it. */
+interface McpServer {
+  readonly name: string
+  readonly command: string
+  readonly args: string[]
+  readonly env: { readonly name: string; readonly value: string }[]
+}
+
 /** `agentSource` of `@reply/agents`. */
 type AgentSource = (
   agent: string,
@@ -18,6 +26,7 @@ type AgentSource = (
     readonly url?: string | undefined
     readonly token?: string | undefined
     readonly beforeChange?: (() => Promise<void>) | undefined
+    readonly mcpServers?: readonly McpServer[] | undefined
     readonly onError: OnError | undefined
   },
 ) => Source
@@ -54,7 +63,10 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
   }
   if (agent !== undefined) {
     const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
-    const source = (await loadAgentSource())(agent, { cwd: directory, env, onError: rest.onError })
+    const mcpServers = Object.entries(server.mcpServers ?? {}).map(([name, [command, ...args]]) => ({
+      ...{ name, command, args, env: [] },
+    }))
+    const source = (await loadAgentSource())(agent, { cwd: directory, env, mcpServers, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
   const own = whenHeld && { fetch: callFetch(whenHeld) }

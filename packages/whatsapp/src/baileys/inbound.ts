@@ -1,5 +1,5 @@
 import type { Inbound, InboundFile } from '@reply/sink'
-import { jsonOf } from '@reply/sink/internal'
+import { jsonOf, textOfContact, textOfPlace } from '@reply/sink/internal'
 import * as z from 'zod'
 import { fileDefaults } from '../limits.ts'
 import type { Identities } from './account-state.ts'
@@ -96,6 +96,20 @@ const content = z.object({
   documentMessage: captioned,
   audioMessage: captioned,
   stickerMessage: captioned,
+  locationMessage: z
+    .object({
+      degreesLatitude: z.number(),
+      degreesLongitude: z.number(),
+      name: z.string().nullish(),
+      address: z.string().nullish(),
+      contextInfo,
+    })
+    .nullish()
+    .catch(undefined),
+  contactMessage: z
+    .object({ displayName: z.string(), vcard: z.string().nullish(), contextInfo })
+    .nullish()
+    .catch(undefined),
 })
 
 const message = z.object({
@@ -239,8 +253,8 @@ export function toRefusedMessage(
 }
 
 /**
- * Returns the text, or the caption of a file, with the data of replies and mentions. The text is empty for a file without
- * caption. Undefined without text and file.
+ * Returns the text, the caption of a file, or a shared place or contact, with the data of replies and mentions. The text is empty for
+ * a file without caption. Undefined without any of them.
  */
 function textIn(
   inner: z.infer<typeof content> | undefined,
@@ -251,7 +265,18 @@ function textIn(
   if (long?.text) return { text: long.text, contextInfo: long.contextInfo }
   const { imageMessage, videoMessage, documentMessage, audioMessage, stickerMessage } = inner
   const file = imageMessage ?? videoMessage ?? documentMessage ?? audioMessage ?? stickerMessage
-  return file ? { text: file.caption ?? '', contextInfo: file.contextInfo } : undefined
+  if (file) return { text: file.caption ?? '', contextInfo: file.contextInfo }
+  const { locationMessage: at, contactMessage: contact } = inner
+  if (at) {
+    const { degreesLatitude: latitude, degreesLongitude: longitude, name, address, contextInfo } = at
+    return { text: textOfPlace({ latitude, longitude, name, address }), contextInfo }
+  }
+  if (!contact) return undefined
+  // For example `TEL;waid=41310000000:+41 31 000 00 00`.
+  const phones = [...(contact.vcard ?? '').matchAll(/^(?:item\d+\.)?TEL[^:\n]*:(.+)$/gm)].map(([, phone = '']) =>
+    phone.trim(),
+  )
+  return { text: textOfContact(contact.displayName, phones), contextInfo: contact.contextInfo }
 }
 
 /** Returns the text without mentions of the account: an @ and the first part of its id. */

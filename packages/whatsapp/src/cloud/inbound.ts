@@ -1,6 +1,6 @@
 import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
-import { jsonOf } from '@reply/sink/internal'
+import { jsonOf, textOfContact, textOfPlace } from '@reply/sink/internal'
 import * as z from 'zod'
 import { fileDefaults } from '../limits.ts'
 import type { CloudStatus } from './reports.ts'
@@ -87,6 +87,26 @@ const message = z.object({
   document: media.optional(),
   audio: media.optional(),
   sticker: media.optional(),
+  /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/location */
+  location: z
+    .object({
+      latitude: z.number(),
+      longitude: z.number(),
+      name: z.string().optional(),
+      address: z.string().optional(),
+    })
+    .optional()
+    .catch(undefined),
+  /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/contacts */
+  contacts: z
+    .array(
+      z.object({
+        name: z.object({ formatted_name: z.string() }),
+        phones: z.array(z.object({ phone: z.string().optional() })).optional(),
+      }),
+    )
+    .optional()
+    .catch(undefined),
 })
 
 const status = z.object({
@@ -180,7 +200,7 @@ function receivedIn(
   }
   const files = filesIn(data)
   const written = data.text?.body ?? (data.image ?? data.video ?? data.document)?.caption ?? button?.text
-  const text = written ?? (files.length > 0 ? '' : undefined)
+  const text = written ?? (files.length > 0 ? '' : sharedIn(data))
   if (text === undefined) return undefined
   // Only the person and the bot write in this chat.
   const repliesToBot = context?.id !== undefined && context.from !== undefined && context.from !== person
@@ -198,6 +218,19 @@ function receivedIn(
     ...((data.image ?? data.video ?? data.document) && { albumID: sentTogether }),
     isCommand: /^\/\w/.test(text),
   }
+}
+
+/** Returns what a message without text and file shares, as a text. Undefined if it shares nothing. */
+function sharedIn({ location, contacts }: z.infer<typeof message>): string | undefined {
+  if (location) return textOfPlace(location)
+  return contacts
+    ?.map(({ name, phones = [] }) =>
+      textOfContact(
+        name.formatted_name,
+        phones.flatMap(({ phone }) => phone ?? []),
+      ),
+    )
+    .join('\n')
 }
 
 /**

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ReplyObserver } from '@reply/core'
 import { transformSync } from 'esbuild'
 import * as sink from '../src/index.ts'
+import * as sinkNode from '../src/node.ts'
 import { settledWith, text } from './make.ts'
 
 export interface ProgramOptions {
@@ -9,7 +10,7 @@ export interface ProgramOptions {
   readonly page: string
   /** Which program of the page, from 1. Default 1. */
   readonly nth?: number
-  /** What the program imports, by module. `@reply/core` and `@reply/sink` are added. */
+  /** What the program imports, by module. `@reply/core`, `@reply/sink` and `@reply/sink/node` are added. */
   readonly modules: Readonly<Record<string, object>>
   readonly env?: Readonly<Record<string, string>>
   /** Receives the handlers of the program's `process.once`. Call them to end the program. */
@@ -41,7 +42,7 @@ export async function runProgram({
   const log = (...values: readonly unknown[]): unknown => logged.push(...values)
   const once = (_: string, end: () => unknown): unknown => ends.push(end)
   await run(
-    { '@reply/core': { connect }, '@reply/sink': sink, ...modules },
+    { '@reply/core': { connect }, '@reply/sink': sink, '@reply/sink/node': sinkNode, ...modules },
     { env, once },
     { log, error: log },
     ...Object.values(globals),

@@ -527,7 +527,7 @@ interface Migration {
 
 /**
  * The migration to each version, from version 1. Append to it, and never change an entry: `test/versions` has the SQL of each as it
- * was recorded, and what a bridge of that version sends. CONTRIBUTING.md says how to add one.
+ * was recorded, and what bridges send. CONTRIBUTING.md says how to add one.
  */
 export const migrations: readonly Migration[] = [{ sql: version1, minReader: 1 }]
 

@@ -1,12 +1,13 @@
 import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
 import { migrations } from '../src/schema.ts'
-import { isRecorded, migrateTo, namesIn, recordedVersion, replayVersion } from './versions/recorded-version.ts'
+import { migrateTo, namesIn, recordCalls, recordedSql, recordings, replay } from './versions/recorded-version.ts'
 
 const newest = migrations.length
 const { minReader: oldest = 1 } = migrations.at(-1) ?? {}
-/** The versions whose bridges may run beside one of this version. */
-const supported = Array.from({ length: newest - oldest + 1 }, (_, index) => oldest + index)
+/** Those of bridges that may run beside one of this version. */
+const supported = recordings().filter(({ version }) => version >= oldest)
+const [last] = recordings().slice(-1)
 
 /** A next version that adds to each kind of thing. It shows what a version may do. */
 const expanding = {
@@ -44,10 +45,8 @@ const breaking: Readonly<Record<string, string>> = {
 
 describe('the versions of the tables', () => {
   test('are recorded, and stay as they were recorded', () => {
-    for (const [index, { sql }] of migrations.entries()) {
-      expect(isRecorded(index + 1), `Record version ${index + 1}. CONTRIBUTING.md says how.`).toBe(true)
-      expect(recordedVersion(index + 1).sql, 'Add a version, and leave this one as it is.').toBe(sql('"reply"'))
-    }
+    for (const [index, { sql }] of migrations.entries())
+      expect(recordedSql(index + 1), 'Add a version and record it, and leave those before.').toBe(sql('"reply"'))
   })
 
   test('can each be used by a bridge of the version before', () => {
@@ -57,28 +56,38 @@ describe('the versions of the tables', () => {
 
 describe.skipIf(!hasPostgres())(`a bridge of an older version (${needsPostgres})`, () => {
   const emptyDatabase = async (): Promise<string> => await (await sharedPostgres()).createDatabase()
-  const count = (version: number): number => recordedVersion(version).calls.length
 
-  describe.each(supported)('version %i', (version) => {
-    test.each([
-      ['these tables', migrations],
-      ['those of a version that adds to them', [...migrations, expanding]],
-    ])('gets the same from %s, whenever they are migrated', async (_, steps) => {
-      for (const migrateAt of [0, Math.floor(count(version) / 2), count(version)])
-        expect(await replayVersion(await emptyDatabase(), version, migrateAt, steps)).toEqual([])
-    })
-
-    test('finds its columns and functions', async () => {
-      const [before, after] = [await emptyDatabase(), await emptyDatabase()]
-      await migrateTo(before, migrations.slice(0, version))
-      await migrateTo(after, [...migrations, expanding])
-      expect(await namesIn(after)).toEqual(expect.arrayContaining([...(await namesIn(before))]))
-    })
+  test('is recorded: what this one sends is what the last recording has', async () => {
+    const sent = await recordCalls(await emptyDatabase())
+    expect(sent, 'Add a recording. CONTRIBUTING.md says how.').toEqual(last)
   })
+
+  describe.each(supported.map((recording, index) => ({ ...recording, index })))(
+    'recording $index, of version $version',
+    ({ index, ...recording }) => {
+      const { version, calls } = recording
+
+      test.each([
+        ['these tables', migrations],
+        ['those of a version that adds to them', [...migrations, expanding]],
+      ])('gets the same from %s, whenever they are migrated', async (_, steps) => {
+        for (const migrateAt of [0, Math.floor(calls.length / 2), calls.length])
+          expect(await replay(await emptyDatabase(), recording, migrateAt, steps)).toEqual([])
+      })
+
+      test('finds its columns and functions', async () => {
+        const [before, after] = [await emptyDatabase(), await emptyDatabase()]
+        await migrateTo(before, migrations.slice(0, version))
+        await migrateTo(after, [...migrations, expanding])
+        expect(await namesIn(after)).toEqual(expect.arrayContaining([...(await namesIn(before))]))
+      })
+    },
+  )
 
   test.each(Object.entries(breaking))('would notice %s', async (_, sql) => {
     const steps = [...migrations, { minReader: newest, sql: () => sql }]
-    const middle = Math.floor(count(newest) / 2)
-    expect(await replayVersion(await emptyDatabase(), newest, middle, steps)).not.toEqual([])
+    if (!last) throw new Error('Nothing is recorded.')
+    const middle = Math.floor(last.calls.length / 2)
+    expect(await replay(await emptyDatabase(), last, middle, steps)).not.toEqual([])
   })
 })

@@ -8,10 +8,10 @@ import { migrate, migrations } from '../../src/schema.ts'
 import { connected } from '../stage.ts'
 import { playCalls } from './play-calls.ts'
 
-/** What a bridge of a version sent to PostgreSQL, and what it got. */
-export interface RecordedVersion {
-  /** The statements of the version, for the schema `"reply"`. */
-  readonly sql: string
+/** What a bridge sent to PostgreSQL, and what it got. */
+export interface Recording {
+  /** The version of the tables. */
+  readonly version: number
   readonly calls: readonly RecordedCall[]
   /** What the state had after the last call. */
   readonly contents: Contents
@@ -30,21 +30,29 @@ interface Contents {
 const schema = '"reply"'
 const beginning = "timestamptz '2026-01-01 12:00:00Z'"
 
-const fileOf = (version: number, ending: string): URL => new URL(`version-${version}.${ending}`, import.meta.url)
+const fileOf = (name: string): URL => new URL(name, import.meta.url)
 
-/** Whether a version of the tables was recorded. */
-export const isRecorded = (version: number): boolean => existsSync(fileOf(version, 'sql'))
-
-/** Reads the recording of a version. */
-export function recordedVersion(version: number): RecordedVersion {
-  const { calls, contents } = JSON.parse(readFileSync(fileOf(version, 'json'), 'utf8'))
-  return { sql: readFileSync(fileOf(version, 'sql'), 'utf8'), calls, contents }
+/** Returns the statements of a version of the tables as they were recorded, for the schema `"reply"`. Undefined if they were not. */
+export function recordedSql(version: number): string | undefined {
+  const file = fileOf(`version-${version}.sql`)
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }
 
-/** Writes the newest version with what this bridge sends, in an empty database. Returns how many calls it has. */
-export async function recordNewest(url: string): Promise<number> {
-  const version = migrations.length
-  const sql = migrations.at(-1)?.sql(schema) ?? ''
+/** Returns all recordings of what bridges send, oldest first. */
+export function recordings(): readonly Recording[] {
+  const found: Recording[] = []
+  for (let file = fileOf('calls-1.jsonl'); existsSync(file); file = fileOf(`calls-${found.length + 1}.jsonl`)) {
+    const [head, ...calls] = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    found.push({ ...head, calls })
+  }
+  return found
+}
+
+/** Plays all that this bridge sends in an empty database. */
+export async function recordCalls(url: string): Promise<Recording> {
   const calls: RecordedCall[] = []
   let isRecording = false
   const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: 2000 })
@@ -53,7 +61,7 @@ export async function recordNewest(url: string): Promise<number> {
     Object.assign(client, {
       query: async (text: string, values: unknown[] = []) => {
         const result = await query(text, values)
-        if (isRecording) calls.push({ sql: text, values: values.map(encoded), rows: encoded(result.rows) })
+        if (isRecording) calls.push({ sql: text, values: values.map(repeatable), rows: encoded(result.rows) })
         return result
       },
     })
@@ -71,31 +79,37 @@ export async function recordNewest(url: string): Promise<number> {
   isRecording = false
   await store.close()
   await pool.end()
-  writeFileSync(fileOf(version, 'sql'), sql)
-  const recorded = { calls, contents: await contentsOf(url) }
-  writeFileSync(fileOf(version, 'json'), `${JSON.stringify(recorded, undefined, 1)}\n`)
-  return calls.length
+  return { version: migrations.length, calls, contents: await contentsOf(url) }
+}
+
+/** Adds a recording of what this bridge sends, and that of the newest version of the tables if there is none. Returns its name. */
+export async function addRecording(url: string): Promise<string> {
+  const name = `calls-${recordings().length + 1}.jsonl`
+  const { calls, ...head } = await recordCalls(url)
+  writeFileSync(fileOf(name), [head, ...calls].map((line) => `${JSON.stringify(line)}\n`).join(''))
+  const version = migrations.length
+  if (recordedSql(version) === undefined)
+    writeFileSync(fileOf(`version-${version}.sql`), migrations.at(-1)?.sql(schema) ?? '')
+  return name
 }
 
 /**
- * Plays what a bridge of a recorded version sent, in an empty database. The state is created by that version. Before the call at
+ * Plays what a recorded bridge sent, in an empty database. The state is created by its version of the tables. Before the call at
  * `migrateAt`, a bridge that knows `steps` migrates it, while the older one goes on. Resolves with what differs from the recording,
  * in words. Empty if the older one would not notice, and this version finds what it wrote.
  */
-export async function replayVersion(
+export async function replay(
   url: string,
-  version: number,
+  { version, calls, contents }: Recording,
   migrateAt: number,
   steps: typeof migrations,
 ): Promise<readonly string[]> {
-  const { sql, calls, contents } = recordedVersion(version)
   const older = await connected(url)
   try {
-    const first = Array.from({ length: version - 1 }, (_, index) => recordedVersion(index + 1).sql)
     await older.query(
       `CREATE SCHEMA reply; CREATE TABLE reply.state_version (version int NOT NULL, min_reader int NOT NULL)`,
     )
-    for (const one of [...first, sql]) await older.query(one)
+    for (let each = 1; each <= version; each++) await older.query(recordedSql(each) ?? '')
     const { minReader = 1 } = migrations[version - 1] ?? {}
     await older.query('INSERT INTO reply.state_version VALUES ($1, $2)', [version, minReader])
     await stopClock(url)
@@ -193,6 +207,14 @@ function encoded(value: unknown): unknown {
       one?.type === 'Buffer' ? { hex: Buffer.from(one.data).toString('hex') } : one,
     ) ?? 'null',
   )
+}
+
+/** A value as `encoded`, with the same id of the store and the same rounded times in each recording. */
+function repeatable(value: unknown): unknown {
+  if (typeof value !== 'string') return encoded(value)
+  return value
+    .replace(/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/, '00000000-0000-4000-8000-000000000001')
+    .replace(/(?<="until":)\d+(?:\.\d+)?/, (ms) => String(1000 * Math.round(Number(ms) / 1000)))
 }
 
 function decoded(value: unknown): unknown {

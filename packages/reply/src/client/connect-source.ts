@@ -140,12 +140,12 @@ export function connectFollowing(source: Source, options: DriveOptions, follow: 
       input,
       text: input.text,
       delivery: input.delivery,
-      post: (place, messageID, stored) =>
-        source.prompt(place, {
-          ...(stored?.hasFiles ? withoutFiles : body),
-          messageID,
-          textPartID: stored?.textPartID,
-        }),
+      post: (place, messageID, stored, signal) =>
+        source.prompt(
+          place,
+          { ...(stored?.hasFiles ? withoutFiles : body), messageID, textPartID: stored?.textPartID },
+          signal,
+        ),
     }
   }
 
@@ -159,7 +159,7 @@ export function connectFollowing(source: Source, options: DriveOptions, follow: 
       kind: 'command',
       input: { ...input, command: body.command },
       text: `/${body.command} ${input.arguments ?? ''}`.trim(),
-      post: (place, messageID) => source.command(place, { ...body, messageID }),
+      post: (place, messageID, _, signal) => source.command(place, { ...body, messageID }, signal),
     }
     return startRun(server, request, runOptions)
   }

@@ -97,13 +97,16 @@ export interface Source {
    * Nothing may be posted then. Absent if the agent has no such setting.
    */
   guard?(target: GuardTarget): Promise<Guarded>
-  /** Posts a prompt once and never retries. Resolves once the server has it, without waiting for the run. */
-  prompt(place: SessionRef, prompt: SourcePrompt): Promise<void>
+  /**
+   * Posts a prompt once and never retries. Resolves once the server has it, without waiting for the run. The signal cancels
+   * the call, also if it was sent: a stop must not wait for a server that does not respond.
+   */
+  prompt(place: SessionRef, prompt: SourcePrompt, signal?: AbortSignal): Promise<void>
   /**
    * Runs a slash command once and never retries. Resolves once the server has it or, on some servers, when its run has
-   * ended.
+   * ended. The signal cancels the call, as that of a prompt.
    */
-  command(place: SessionRef, command: SourceCommand): Promise<void>
+  command(place: SessionRef, command: SourceCommand, signal?: AbortSignal): Promise<void>
   /**
    * Lists the ids of prompts that the server has but has not begun: queued behind the current run, or parked in an idle
    * session until its next prompt. Excludes notes. Absent if prompts begin at once.

@@ -1,10 +1,11 @@
+import { within } from '../../clock.ts'
 import { observersOf } from '../../dispatch.ts'
 import { ReplyError } from '../../error.ts'
 import type { ReplyObserver } from '../../observer.ts'
 import type { Reduction } from '../../reduce/reduce.ts'
 import { diff } from '../../track/diff.ts'
 import type { LiveReply } from '../replies.ts'
-import type { AbortRequest } from '../stop/abort.ts'
+import { type AbortRequest, postMs } from '../stop/abort.ts'
 import type { FoundReply } from './recognize.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
@@ -53,6 +54,8 @@ export interface SentPrompt {
   readonly messageID: string | undefined
   /** Settles when the server has responded. */
   readonly answered: Promise<unknown>
+  /** Cancels the post, also if it was sent. The server may have the prompt nevertheless. Does nothing once it has responded. */
+  readonly cancel: () => void
 }
 
 /**
@@ -143,8 +146,8 @@ export function createFollowedRun(
 
   /**
    * Ends the run on the server, even a joined one. Before the post, ends the stream as aborted instead. Does nothing to
-   * a note that was posted, because it has no run. If the reply isn't found yet, waits for the post and aborts
-   * `mustEnd` if it still isn't.
+   * a note that was posted, because it has no run. If the reply isn't found yet, waits for the post, cancels that
+   * after `postMs`, and aborts `mustEnd` if it still isn't.
    */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
@@ -152,10 +155,16 @@ export function createFollowedRun(
     if (kind === 'note') return
     // Waits for the post, because an abort that overtakes it would leave the run going. Doesn't wait for a command,
     // whose post lasts until its run ends.
-    const posting = kind === 'command' ? undefined : sentPrompt?.answered
-    if (!live) await posting?.catch(() => {})
-    if (live) await abortIfRunning(live, { posting })
-    else mustEnd.abort()
+    const answered = kind === 'command' ? undefined : sentPrompt?.answered
+    if (!live && answered)
+      await within(
+        clock,
+        postMs,
+        answered.catch(() => {}),
+      )
+    if (live) return await abortIfRunning(live, { posting: sentPrompt && { answered, cancel: sentPrompt.cancel } })
+    if (kind !== 'command') sentPrompt?.cancel()
+    mustEnd.abort()
   }
 
   /**

@@ -16,6 +16,8 @@ interface PromptPost {
   readonly stored?: StoredParts | undefined
   /** Aborts when the stream has ended. */
   readonly over: AbortSignal
+  /** Cancels the call, also if it was sent. Only aborts once the prompt is no longer wanted. */
+  readonly canceled?: AbortSignal | undefined
   /** Whether the prompt is no longer wanted. */
   readonly isPointless: () => boolean
 }
@@ -34,7 +36,7 @@ const maxPauseMs = 8000
  * attempt. Stops retrying once the prompt is no longer wanted.
  */
 export async function postPrompt(options: PromptPost): Promise<void> {
-  const { server, request, place, messageID, stored, over, isPointless } = options
+  const { server, request, place, messageID, stored, over, canceled, isPointless } = options
   const { clock, idleCheck } = server
   const startedAt = clock.now()
   for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
@@ -42,7 +44,7 @@ export async function postPrompt(options: PromptPost): Promise<void> {
     try {
       await guardAgain(options)
       isPosting = true
-      return await request.post(place, messageID, stored)
+      return await request.post(place, messageID, stored, canceled)
     } catch (error) {
       const isLate = clock.now() - startedAt >= againMs
       if (isLate || isPointless()) throw error

@@ -54,7 +54,7 @@ async function findAndFollow(server: RunServer, posted: PostedPrompt, options: R
     if (typeof found === 'string') return { type: found }
     const kind = posted.noReply ? 'note' : 'prompt'
     const run = createFollowedRun(server, { kind, text: posted.text, sessionID: posted.sessionID }, options)
-    run.markPosted({ messageID: found.messageID, answered: Promise.resolve() })
+    run.markPosted({ messageID: found.messageID, answered: Promise.resolve(), cancel: () => {} })
     followPrompt(server, { run, posted, found, again: options.again })
     return { type: 'found', stream: run.stream }
   } finally {

@@ -50,7 +50,12 @@ export interface RunRequest {
   readonly delivery?: PromptDelivery | undefined
   /**
    * Posts it. After a rejection with `unreachable` the server may have taken it, unless the request was never sent.
-   * `stored` is what the server already has under that id, which must not be added again.
+   * `stored` is what the server already has under that id, which must not be added again. The signal cancels the call.
    */
-  readonly post: (place: SessionRef, messageID: string | undefined, stored?: StoredParts) => Promise<void>
+  readonly post: (
+    place: SessionRef,
+    messageID: string | undefined,
+    stored?: StoredParts,
+    signal?: AbortSignal,
+  ) => Promise<void>
 }

@@ -271,8 +271,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   /** Posts with retries. From the call on, a stop has to reach the server. */
   async function postAndMark(place: PreparedPlace): Promise<void> {
-    const answered = postPrompt({ server, request, place, messageID, over: run.over, isPointless })
-    run.markPosted({ messageID, answered })
+    const canceling = new AbortController()
+    const { over } = run
+    const answered = postPrompt({ server, request, place, messageID, over, canceled: canceling.signal, isPointless })
+    run.markPosted({ messageID, answered, cancel: () => canceling.abort() })
     await answered
   }
 

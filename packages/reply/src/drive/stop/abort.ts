@@ -15,8 +15,18 @@ import type { Stopping } from './stopping.ts'
 
 export interface AbortRequest {
   readonly reason?: 'requested' | 'timed-out' | undefined
-  /** The prompt's post. The abort waits for it, because an abort that overtakes it would leave its run going. */
-  readonly posting?: Promise<unknown> | undefined
+  /**
+   * The prompt's post. The abort waits for it, because an abort that overtakes it would leave its run going: until the
+   * server has responded or shows the prompt, at most `postMs`. Then it cancels the post, unless the prompt is shown.
+   */
+  readonly posting?: Posting | undefined
+}
+
+/** The post of a prompt. */
+export interface Posting {
+  /** Settles when the server has responded. Undefined if that tells nothing, because it responds when the run has ended. */
+  readonly answered: Promise<unknown> | undefined
+  readonly cancel: () => void
 }
 
 /** The outcome of an abort. `error` tells why the server could not be stopped. */
@@ -38,6 +48,8 @@ const maxTries = 5
 
 /** The limits for listing pending asks before the abort is sent, and for the whole abort, in ms. */
 const listMs = 5000
+/** How long a stop waits for the post of the prompt, in ms. */
+export const postMs = 5000
 const wholeMs = 30_000
 
 /** How often a session without a reply is polled, in ms. */
@@ -113,7 +125,7 @@ export function createAborting(
     async function stopOnServer(): Promise<Aborted> {
       let busy: readonly string[] = []
       await within(clock, listMs, Promise.all(rejections))
-      await posting?.catch(() => {})
+      if (posting) await endPost(posting)
       for (let attempt = 1; attempt <= maxTries && !isOver; attempt++) {
         markAborting()
         try {
@@ -144,6 +156,18 @@ export function createAborting(
         }
       }
       return { type: 'not-stopped', error: lastError }
+    }
+
+    /** Waits until the server has responded to the post or shows the prompt, and after `postMs` cancels the post. */
+    async function endPost({ answered, cancel }: Posting): Promise<void> {
+      let isAnswered = answered === undefined
+      const onAnswered = (): void => {
+        isAnswered = true
+        for (const wake of wakes.keys()) wake()
+      }
+      answered?.then(onAnswered, onAnswered)
+      await pauseUntil(() => isAnswered || hasPromptStarted(), postMs)
+      if (!hasPromptStarted()) cancel()
     }
 
     /**

@@ -84,10 +84,14 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
       dataOf('POST /session', client.session.create({ ...body, ...directoryField({ directory }) })),
     addRules: (place: SessionRef, rules: readonly PermissionRule[]) =>
       dataOf('PATCH /session/:id', client.session.update({ ...sessionFields(place), permission: [...rules] })),
-    prompt: (place: SessionRef, body: PromptBody) =>
-      dataOf('POST /session/:id/prompt_async', client.session.promptAsync({ ...body, ...sessionFields(place) })),
-    command: (place: SessionRef, body: CommandBody) =>
-      dataOf('POST /session/:id/command', client.session.command({ ...body, ...sessionFields(place) })),
+    prompt: (place: SessionRef, body: PromptBody, signal?: AbortSignal) => {
+      const fields = { ...body, ...sessionFields(place) }
+      return dataOf('POST /session/:id/prompt_async', client.session.promptAsync(fields, withSignal(signal)))
+    },
+    command: (place: SessionRef, body: CommandBody, signal?: AbortSignal) => {
+      const fields = { ...body, ...sessionFields(place) }
+      return dataOf('POST /session/:id/command', client.session.command(fields, withSignal(signal)))
+    },
     abort: (place: SessionRef) => dataOf('POST /session/:id/abort', client.session.abort(sessionFields(place))),
     fork: (place: SessionRef, messageID: string | undefined) =>
       dataOf(

@@ -220,12 +220,12 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
    * by empty lines. A note is marked and doesn't run. Rejects with `unsupported` for fields that OpenCode 2 doesn't
    * have, before it posts anything.
    */
-  async function postPrompt(place: SessionRef, input: SourcePrompt): Promise<void> {
+  async function postPrompt(place: SessionRef, input: SourcePrompt, signal?: AbortSignal): Promise<void> {
     const { text = '', files = [], parts = [], agent, model, noReply, messageID: id, variant, delivery } = input
     throwIfUnsupported(input)
     const { sessionID } = place
-    if (agent !== undefined) await rest.post(`/session/${sessionID}/agent`, { body: { agent } })
-    if (model) await rest.post(`/session/${sessionID}/model`, { body: { model: toModelBody(model, variant) } })
+    if (agent !== undefined) await rest.post(`/session/${sessionID}/agent`, { body: { agent }, signal })
+    if (model) await rest.post(`/session/${sessionID}/model`, { body: { model: toModelBody(model, variant) }, signal })
     const moreTexts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     const attached = [...files, ...parts.flatMap((part) => (part.type === 'file' ? [part] : []))]
     const body = {
@@ -235,14 +235,14 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
       delivery,
       ...(noReply === true && { resume: false, metadata: noteMark }),
     }
-    await rest.post(`/session/${sessionID}/prompt`, { body })
+    await rest.post(`/session/${sessionID}/prompt`, { body, signal })
   }
 
   /**
    * Posts a slash command. Without arguments, the server gets none. Rejects with `unsupported` for a variant without a
    * model, before it posts.
    */
-  async function postCommand({ sessionID }: SessionRef, input: SourceCommand): Promise<void> {
+  async function postCommand({ sessionID }: SessionRef, input: SourceCommand, signal?: AbortSignal): Promise<void> {
     const { command: name, agent, model, variant, messageID: id } = input
     throwIfLoneVariant(input)
     const body = {
@@ -252,7 +252,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
       agent,
       model: model && toModelBody(model, variant),
     }
-    await rest.post(`/session/${sessionID}/command`, { body })
+    await rest.post(`/session/${sessionID}/command`, { body, signal })
   }
 
   /**

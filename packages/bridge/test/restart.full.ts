@@ -1,3 +1,4 @@
+import { type Client, connect } from '@reply/core'
 import { withResolvers } from '@reply/sink/internal'
 import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -136,6 +137,57 @@ test('an ask of before is answered by its old button', async () => {
   await answered('Done so.')
   expect(countOf('Allow this?')).toBe(1)
 })
+
+test.each(['while no bridge runs', 'while the next bridge connects'])(
+  'a request keeps its command that is allowed at the desk %s',
+  async (when) => {
+    const { url, directory } = stage.server
+    /** Allows what the server lists, as another client does. */
+    const allowAtDesk = async (): Promise<void> => {
+      const address = (path: string): string => `${url}${path}?${new URLSearchParams({ directory })}`
+      const [ask] = JSON.parse(await (await fetch(address('/permission'))).text())
+      const body = JSON.stringify({ reply: 'once' })
+      await fetch(address(`/permission/${ask.id}/reply`), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+    }
+    let own: Client | undefined
+    let isAllowed = false
+    stage.telegram.say(chat, 'Touch it [scenario:permission]')
+    const asked = await stage.seen(chat, (screen) =>
+      screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
+    )
+    await stage.stop()
+    if (when === 'while no bridge runs') await allowAtDesk()
+    await stage.start({
+      connectTo: (given) => {
+        if (when === 'while no bridge runs') return given
+        void given.close()
+        // The answer comes after the stream has begun, and before the first list of requests.
+        const late: typeof fetch = async (input, init) => {
+          const request = new Request(input, init)
+          if (new URL(request.url).pathname === '/permission' && !isAllowed) {
+            isAllowed = true
+            await allowAtDesk()
+          }
+          return await fetch(request)
+        }
+        own = connect({ url, directory, fetch: late })
+        return own
+      },
+    })
+    await answered('Done so.')
+    const closed = await stage.seen(chat, (screen) =>
+      screen.find(({ messageId, buttons }) => messageId === asked.messageId && buttons.length === 0),
+    )
+    expect(closed.text).toContain('touch asked-for.txt')
+    expect(closed.text).toMatch(/Answered in the terminal, or no longer needed|Allow once/)
+    expect(countOf('Allow this?')).toBe(1)
+    await own?.close()
+  },
+)
 
 test('of old messages the latest is run, and the others can be', async () => {
   await stage.stop()

@@ -53,6 +53,17 @@ export function isUnseen(ask: Ask): boolean {
   return ask.status !== 'pending' && (ask.type === 'permission' ? ask.permission === '' : ask.questions.length === 0)
 }
 
+/** Returns the asks to store of a reply: those that are pending. Undefined without any. */
+export function asksToStore(reply: Reply): readonly Ask[] | undefined {
+  const pending = pendingAsks(reply)
+  return pending.length === 0 ? undefined : pending
+}
+
+/** Whether two lists have the same asks, with the same content. The input of a call may come later than its ask. */
+export function areSameAsks(some: readonly Ask[] = [], others: readonly Ask[] = []): boolean {
+  return some.length === others.length && some.every((ask, index) => ask === others[index])
+}
+
 /**
  * Returns the reply with what an earlier process knew of its asks. Those that the reply does not have are withdrawn, because the
  * server does not tell how they ended. Those that it saw end, and nothing else of, have what they asked, so that the chat keeps it.

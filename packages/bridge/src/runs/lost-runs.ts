@@ -22,14 +22,14 @@ export interface ClosedRun {
 /**
  * Closes the messages of a run that can no longer be followed, in its own place and in mirrors. They then show the execution's
  * reason instead of a status such as "Writing", below the text that had arrived. Waits until the places show that, but for
- * mirrors only a limited time. Resolves with undefined if its own place shows no message of the run. The messages of `asks` then say
- * that they are over, and have no buttons.
+ * mirrors only a limited time. Resolves with undefined if its own place shows no message of the run. The messages of `asks`, by
+ * default those that were stored, then say that they are over, and have no buttons.
  */
 export async function closeShown(
   { state, clock }: Pick<BridgeServices, 'state' | 'clock'>,
   execution: Execution,
   sinks: ActiveRun['sinks'],
-  asks: readonly Ask[] = [],
+  asks: readonly Ask[] = execution.asks ?? [],
 ): Promise<ClosedRun | undefined> {
   const replies = await Promise.all(sinks.map(async (shown) => await closeInPlace(shown)))
   const [reply] = replies

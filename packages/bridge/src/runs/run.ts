@@ -1,5 +1,6 @@
 import {
   type Client,
+  type Observation,
   observerOf,
   type PostedPrompt,
   type PromptFile,
@@ -27,11 +28,12 @@ import { chatMessageOf, plain, texts } from '../texts.ts'
 import { isAudio } from '../voice/audio.ts'
 import type { ActiveRun } from './active-runs.ts'
 import type { RunObservers } from './ended-runs.ts'
+import { areSameAsks, asksToStore, withEarlierAsks } from './followed-execution.ts'
 import { closeShown } from './lost-runs.ts'
 import { createOwnShow } from './own-show.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, observersOf, waitForMirrors } from './show-run.ts'
+import { isCutShort, observersOf, passOn, waitForMirrors } from './show-run.ts'
 
 /** A run that is planned, or that an earlier process started. */
 export interface PlannedRun {
@@ -243,7 +245,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
     const notify = notices.observerFor(() => execution)
-    const shown = observersOf(sinks, onError, !router.progress.enabled, isPostedAgain)
+    const shown = observersOf(sinks, onError, !router.progress.enabled, isPostedAgain).map(withAsksOfBefore)
     // If the prompt joined a run, the sink of that run shows the reply.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
@@ -252,7 +254,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       if (show.isElsewhere()) return []
       const whileShown = show.whileShown(shown, [watch, notify, events.observer])
       const accepting = observerOf((observation) => noteAccepted(observation.reply))
-      return host.runObservers.wrap([...whileShown, observerOf(storeWhoShows), accepting])
+      return host.runObservers.wrap([...whileShown, observerOf(storeWhatIsShown), accepting])
     }
     return {
       timeoutMs: router.timeoutMs,
@@ -279,6 +281,22 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     return (
       isOfEarlierProcess || services.runs.showing(execution, reply) !== undefined || services.runs.isOfEndedRun(reply)
     )
+  }
+
+  /** Returns an observer that passes on each reply with what an earlier process knew of its asks. */
+  function withAsksOfBefore(observer: ReplyObserver): ReplyObserver {
+    const { asks: earlier = [] } = planned.execution
+    if (earlier.length === 0) return observer
+    return observerOf((observation) =>
+      passOn(observer, { ...observation, reply: withEarlierAsks(observation.reply, earlier, clock.now()) }),
+    )
+  }
+
+  /** Stores what the next process can't know of what the chat shows: the pending asks, and who shows the reply of a prompt that steers. */
+  function storeWhatIsShown({ reply }: Observation): void {
+    storeWhoShows()
+    const pending = show.isElsewhere() ? undefined : asksToStore(reply)
+    if (!areSameAsks(pending, execution.asks) && !isStopping()) void updateExecution({ asks: pending }).catch(onError)
   }
 
   /**

@@ -5,7 +5,7 @@ import { clip } from '@reply/sink/internal'
 import type { Delivered } from '../failed/failed-deliveries.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../state/decode.ts'
-import { authorsOf, type Execution, isQuietRun } from '../state/execution.ts'
+import { authorsOf, type Execution, isOver, isQuietRun } from '../state/execution.ts'
 import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { plain, texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
@@ -51,7 +51,7 @@ function sinkFor(
   { channel, chat }: ChatPlace,
   onRefused: () => void,
 ): Sink {
-  const { id, server, prompt, followed, origin } = newest()
+  const { id, server, prompt, followed, origin, asks } = newest()
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
   const { policy, texts: ownTexts } = channels.sinkFields(channel)
@@ -64,7 +64,12 @@ function sinkFor(
       ...policy,
       ...((isVerbose || !enabled) && { verbosity }),
     },
-    texts: { notForYou: texts.mayNotAnswer, ...ownTexts },
+    texts: {
+      notForYou: texts.mayNotAnswer,
+      // An earlier process left it while requests waited. How one ended that is missing now, the server does not tell.
+      ...(asks && !isOver(newest()) && { withdrawn: texts.closedElsewhere }),
+      ...ownTexts,
+    },
     label: id,
     diff: { data: diffButton, command: '/diff' },
     keepsText: isClosingReply,

@@ -1,12 +1,4 @@
-import {
-  type Ask,
-  type Client,
-  type Observation,
-  observerOf,
-  pendingAsks,
-  type Reply,
-  type ReplyObserver,
-} from '@reply/core'
+import { type Client, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { pause, stopwatch } from '@reply/core/internal'
 import { backOffMs, createRecent, withResolvers } from '@reply/sink/internal'
 import { quietAsks } from '../asks/quiet-asks.ts'
@@ -19,7 +11,7 @@ import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import type { FollowTarget } from './follow-target.ts'
-import { followedExecution, isUnseen, withEarlierAsks } from './followed-execution.ts'
+import { areSameAsks, asksToStore, followedExecution, isUnseen, withEarlierAsks } from './followed-execution.ts'
 import { closeFollowed, endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
@@ -484,7 +476,8 @@ export async function beginUnpromptedRun(
     agent,
     startedBy: namesOfUnprompted(reply)[0],
     isByApprovers: last.isByApprovers,
-    ...(isFollowed && { followed: last.followed, origin, asks: pendingAsks(reply) }),
+    ...(isFollowed && { followed: last.followed, origin }),
+    asks: asksToStore(reply),
     phase: 'delivering',
     status: 'running',
     startedAt: clock.now(),
@@ -550,7 +543,7 @@ export async function beginUnpromptedRun(
   function observe(observation: Observation): void {
     const haveAsksChanged = observation.reply.asks !== newest.asks
     newest = observation.reply
-    if (isFollowed && haveAsksChanged) storeAsks()
+    if (haveAsksChanged) storeAsks()
     if (pendingAsks(newest).length === 0) {
       answered.resolve()
       answered = withResolvers()
@@ -562,9 +555,7 @@ export async function beginUnpromptedRun(
     // Waiting for people does not count as no progress.
     if (isFollowed || newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.restart(execution.id, router.timeoutMs, abortLate)
-    const seen = isFollowed
-      ? { ...observation, reply: withEarlierAsks(newest, stored?.asks ?? [], clock.now()) }
-      : observation
+    const seen = { ...observation, reply: withEarlierAsks(newest, stored?.asks ?? [], clock.now()) }
     for (const observer of observers) {
       try {
         passOn(observer, seen)
@@ -625,9 +616,8 @@ export async function beginUnpromptedRun(
 
   /** Stores the pending asks when they have changed, so that the next process can close their messages. */
   function storeAsks(): void {
-    const pending = pendingAsks(newest)
-    const ids = (list: readonly Ask[] = []): string => list.map(({ requestID }) => requestID).join(' ')
-    if (ids(pending) !== ids(execution.asks) && !isStopping()) void updateExecution({ asks: pending }).catch(onError)
+    const pending = asksToStore(newest)
+    if (!areSameAsks(pending, execution.asks) && !isStopping()) void updateExecution({ asks: pending }).catch(onError)
   }
 
   /** Aborts a run that made no progress for too long. It then ends as timed out. Errors go to `onError`. */

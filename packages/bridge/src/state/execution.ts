@@ -56,7 +56,7 @@ export interface Execution extends Tried {
   readonly author?: string | undefined
   /** Set with `followed`: where it was started, as the chat shows it. */
   readonly origin?: string | undefined
-  /** Set with `followed`: the asks that were pending. */
+  /** The asks that are pending, as they were shown, so that the next process can close their messages. Absent without any. */
   readonly asks?: readonly Ask[] | undefined
   /** Set with `joined`: the messages of people whose prompts joined it, one for each person. */
   readonly joinedBy?: readonly JoiningPrompt[] | undefined

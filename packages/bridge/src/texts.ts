@@ -1,3 +1,4 @@
+import { elapsed } from '@reply/core/show'
 import type { FileKind } from '@reply/core/source'
 import { literal } from '@reply/sink/internal'
 import { errorTypeOf, messageOf } from './error.ts'
@@ -107,6 +108,13 @@ export const texts = {
     'A voice note never answers a request, so it waits for its turn. To answer, press a button or type the answer.',
   noteTooLong: (length: number, most: number) =>
     `Nothing was run: the voice note has ${length.toLocaleString('en')} characters of text. The limit is ${most.toLocaleString('en')}.`,
+  noteTooLongToHear: (note: { readonly seconds: number | undefined; readonly maxSeconds: number }) => {
+    const { seconds, maxSeconds } = note
+    const most = elapsed(maxSeconds * 1000)
+    const length =
+      seconds === undefined ? `longer than ${most}` : `${elapsed(seconds * 1000)} long, and the limit is ${most}`
+    return `Nothing was run: the voice note is ${length}. Send a shorter one, or type it.`
+  },
   notUnderstood: {
     unreadable: 'Nothing was run: the voice note could not be read. It may be damaged. Record it again, or type it.',
     'too-long': 'Nothing was run: the voice note is too long. Send a shorter one, or type it.',

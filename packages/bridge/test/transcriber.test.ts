@@ -401,7 +401,7 @@ describe('audio', () => {
 
   test('that says to be too long is not transcribed', async () => {
     const result = await scripted('echo ran', { maxSeconds: 60 }).transcribe(oggPage(61 * 48_000), 'audio/ogg', never)
-    expect(result).toEqual({ type: 'failed', why: 'too-long' })
+    expect(result).toEqual({ type: 'failed', why: 'too-long', length: { seconds: 61, maxSeconds: 60 } })
   })
 
   test('that is too long once it is converted is not transcribed', async () => {
@@ -413,11 +413,11 @@ describe('audio', () => {
     expect(wavSeconds(note, 100)).toBeUndefined()
     const convert = ['/bin/sh', '-c', 'cp "$1" "$2"; head -c 700 /dev/zero >> "$2"', 'sh', '{file}', '{wav}']
     const one = scripted('echo ran', { convert, maxSeconds: 60 })
-    expect(await one.transcribe(wav, 'audio/wav', never)).toEqual({ type: 'failed', why: 'too-long' })
+    const isCut = { seconds: undefined, maxSeconds: 60 }
+    expect(await one.transcribe(wav, 'audio/wav', never)).toEqual({ type: 'failed', why: 'too-long', length: isCut })
     const unconverted = scripted('echo ran', { maxSeconds: 60 })
     expect(await unconverted.transcribe(Buffer.concat([wav, Buffer.alloc(700)]), 'audio/wav', never)).toEqual({
-      type: 'failed',
-      why: 'too-long',
+      ...{ type: 'failed', why: 'too-long', length: { seconds: 70, maxSeconds: 60 } },
     })
   })
 

@@ -204,9 +204,9 @@ describe('a voice note', () => {
 
   describe.skipIf(missing !== undefined)(`of an hour${missing ? ` (${missing})` : ''}`, () => {
     test.each([
-      ['by its own length', false],
-      ['by what the converter makes of it, if it claims to last a second', true],
-    ])('is refused in a sentence, %s', { timeout: 60_000 }, async (_, isLie) => {
+      ['by its own length', false, '1h 00m long, and the limit is 10m 00s'],
+      ['by what the converter makes of it, if it claims to last a second', true, 'longer than 10m 00s'],
+    ])('is refused in a sentence with the limit, %s', { timeout: 60_000 }, async (_, isLie, length) => {
       const { convert: __, ...withConverter } = recogniser()
       await start({ transcribe: withConverter })
       const hour = Buffer.from(silentNote(3600))
@@ -215,7 +215,7 @@ describe('a voice note', () => {
       await expect.poll(said, { timeout: 30_000 }).toHaveLength(1)
       telegram.say(ann, 'typed')
       await says('Did: typed')
-      const sentence = 'Nothing was run: the voice note is too long. Send a shorter one, or type it.'
+      const sentence = `Nothing was run: the voice note is ${length}. Send a shorter one, or type it.`
       expect(said()).toEqual([sentence, 'Did: typed'])
       expect([agent.heard, existsSync(join(folder, 'starts')), chats.errors]).toEqual([['typed'], false, []])
     })

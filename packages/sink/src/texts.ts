@@ -200,6 +200,8 @@ export interface Texts {
   notItsMessage: string
   /** Reply to a press or text for a closed ask. */
   alreadyResolved: string
+  /** The same with how it ended. `by` is undefined if no one in this chat answered it. */
+  alreadyResolvedAs: (end: string, by: string | undefined) => string
   /** Reply to a press for an unknown ask: an old one, or one whose reply has not been recovered yet after a restart. */
   notWaiting: string
   /** Reply to a person who may not answer. */
@@ -349,6 +351,7 @@ export const texts: Texts = {
     `"${given}" is not an option. Options: ${options.join(', ')}.${custom ? ` If it is your own answer, quote it: "${given}".` : ''}`,
   oneOnly: 'Only one answer is allowed here.',
   alreadyResolved: 'This was already resolved.',
+  alreadyResolvedAs: (end, by) => `This was already resolved${by === undefined ? ' elsewhere' : ''}: ${end}`,
   notWaiting: 'No request is waiting for this answer. If the buttons stay, try again in a moment.',
   notForYou: 'You are not allowed to answer this.',
   anonymous: 'Answer as yourself, not as a channel or an anonymous administrator.',

@@ -69,7 +69,10 @@ describe('typed text', () => {
     taken?.undo()
     scene.show(blocked(closed, { ...other, status: 'rejected', closedAt: scene.clock.now() - 2000 }))
     await scene.pass(1000)
-    expect(await read('no', 4000)).toMatchObject({ type: 'error', error: texts.alreadyResolved })
+    expect(await read('no', 4000)).toMatchObject({
+      type: 'error',
+      error: 'This was already resolved elsewhere: ✅ Allow once',
+    })
     expect([await read('1', 1000), await read('and now the docs', 4000)]).toEqual([undefined, undefined])
   })
 
@@ -87,7 +90,7 @@ describe('typed text', () => {
     await scene.pass(5000)
     const read = async (agoMs: number) => await scene.sink().readAnswer(typed(scene, '1', { agoMs }), ada)
     expect(await read(3000)).toBeUndefined()
-    expect(await read(6000)).toMatchObject({ type: 'error', error: texts.alreadyResolved })
+    expect(await read(6000)).toMatchObject({ error: 'This was already resolved elsewhere: ✅ Allow once' })
   })
 
   test('from before an ask was closed is conversation in a shared chat, and if it names no option', async () => {
@@ -329,7 +332,23 @@ describe('the actor who answers', () => {
     const taking = scene.sink().readAnswer(pressing(scene, tokenOf(scene, 'Allow once')), ada)
     scene.show(replyWith([], { asks: [{ ...permission, status: 'withdrawn' }] }))
     decide(true)
-    expect(await taking).toMatchObject({ type: 'error', error: texts.alreadyResolved })
+    expect(await taking).toMatchObject({ type: 'error', error: 'This was already resolved. No longer needed.' })
+  })
+})
+
+test('a press for an ask that has ended says how it ended, and names the person of the chat who answered', async () => {
+  const scene = await asking(blocked(permission))
+  const press = pressing(scene, tokenOf(scene, 'Allow once'))
+  const ended = { ...permission, status: 'answered', reply: 'once', closedAt: scene.clock.now() } as const
+  scene.show(blocked(ended))
+  const refusal = async (): Promise<unknown> => await scene.sink().readAnswer(press, ada)
+  expect(await refusal()).toMatchObject({ error: 'This was already resolved elsewhere: ✅ Allow once' })
+  const other = await asking(blocked(permission))
+  const first = pressing(other, tokenOf(other, 'Reject'))
+  await other.sink().readAnswer(first, ada)
+  other.show(blocked({ ...permission, status: 'rejected', closedAt: other.clock.now() }))
+  expect(await other.sink().readAnswer(first, ada)).toMatchObject({
+    error: `This was already resolved: 🚫 Rejected · ${ada.name}`,
   })
 })
 

@@ -64,7 +64,7 @@ describe('a typed answer', () => {
   test('is refused by a closed ask', () => {
     expect(take(asks([questionOf()], { status: 'withdrawn' }), '1')).toEqual({
       type: 'error',
-      error: 'This was already resolved.',
+      error: 'This was already resolved. No longer needed.',
     })
   })
 })

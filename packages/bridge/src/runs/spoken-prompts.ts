@@ -181,12 +181,12 @@ export function createSpokenPrompts(
     }
     report(result.type === 'understood' ? 'understood' : result.why)
     if (result.type === 'understood') return { type: 'heard', text: result.text }
-    const { why, detail } = result
+    const { why, detail, length } = result
     if (detail !== undefined && !signal.aborted) {
       const who = prompt.actor.name ?? prompt.actor.id
       onError(new BridgeError('inbound', `A voice note of ${who} was not transcribed (${why}): ${detail}`))
     }
-    return { type: 'refused', text: texts.notUnderstood[why] }
+    return { type: 'refused', text: length ? texts.noteTooLongToHear(length) : texts.notUnderstood[why] }
   }
 
   /**

@@ -38,10 +38,24 @@ export type NotUnderstood =
   | 'busy'
   | 'canceled'
 
-/** The text of a voice note, or why there is none. `detail` tells the operator more about a failure, in one line. */
+/**
+ * The text of a voice note, or why there is none. `detail` tells the operator more about a failure, in one line. `length` is set for
+ * `too-long`.
+ */
 export type Transcription =
   | { readonly type: 'understood'; readonly text: string }
-  | { readonly type: 'failed'; readonly why: NotUnderstood; readonly detail?: string | undefined }
+  | {
+      readonly type: 'failed'
+      readonly why: NotUnderstood
+      readonly detail?: string | undefined
+      readonly length?: NoteLength | undefined
+    }
+
+/** The length of a note that is too long, in seconds, and the limit. The length is undefined if the converter cut the note. */
+export interface NoteLength {
+  readonly seconds: number | undefined
+  readonly maxSeconds: number
+}
 
 /** Writes down what people said. */
 export interface Transcriber {
@@ -157,7 +171,7 @@ export function createTranscriber(options: {
   /** Transcribes. The result does not count if the signal has aborted. Rejects if the folder for the audio can't be used. */
   async function transcribeNow(bytes: Uint8Array, mime: string, signal: AbortSignal): Promise<Transcription> {
     const seconds = opusSeconds(bytes)
-    if (seconds !== undefined && seconds > maxSeconds) return { type: 'failed', why: 'too-long' }
+    if (seconds !== undefined && seconds > maxSeconds) return tooLong(seconds)
     if (bytes.length === 0) return { type: 'failed', why: 'unreadable', detail: 'It is empty.' }
     void removeLeftFolders(clock)
     // Readable by this user only.
@@ -168,13 +182,19 @@ export function createTranscriber(options: {
       await writeFile(recorded, bytes)
       const converted = convert === false ? recorded : await convertAudio(convert, folder, recorded, signal)
       if (typeof converted !== 'string') return converted
-      if ((await secondsOf(converted)) > maxSeconds) return { type: 'failed', why: 'too-long' }
+      const heardSeconds = await secondsOf(converted)
+      if (heardSeconds > maxSeconds) return tooLong(convert === false ? heardSeconds : undefined)
       return url === undefined
         ? await runTranscriber(command ?? [], folder, converted, signal)
         : heard(await postAudio({ url, key, model, file: converted, maxBytes: maxOutputBytes, signal }))
     } finally {
       await rm(folder, { recursive: true, force: true, maxRetries: 3 }).finally(release)
     }
+  }
+
+  /** Returns the failure for a note of that length. */
+  function tooLong(seconds: number | undefined): Transcription {
+    return { type: 'failed', why: 'too-long', length: { seconds, maxSeconds } }
   }
 
   /** Converts the audio to WAV. Resolves with the path of the result, or with a failure. */

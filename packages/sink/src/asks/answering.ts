@@ -10,6 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Chat } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
+import { resolvedText } from './ask-end.ts'
 import { type AskInput, type AskPress, type AskReading, type AskText, isOffered, readAskInput } from './asks.ts'
 import { alwaysRefusalText, offerOf } from './offer.ts'
 import { isSameChat, type Target, targetsOf } from './target.ts'
@@ -189,7 +190,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     input: AskText,
     actor: Actor | undefined,
   ): Promise<AskMatch | undefined> {
-    if (type === 'outdated') return refusedMatch(ask, texts.alreadyResolved)
+    if (type === 'outdated') return refusedMatch(ask, lateTextFor(ask))
     const step = stepKey(ask)
     const may = await mayAnswerAsk(ask, actor)
     if (type === 'closed') return may ? lateMatch(ask, input) : undefined
@@ -236,7 +237,13 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     const ask: Ask = { ...closed, status: 'pending' }
     const reading = readAskInput(ask, input, { state, texts })
     if (!isOffered(ask, reading, state)) return undefined
-    return { type: 'late', ask: closed, take: () => errorResult(closed, texts.alreadyResolved) }
+    return { type: 'late', ask: closed, take: () => errorResult(closed, lateTextFor(closed)) }
+  }
+
+  /** Returns the error for an answer to an ask that has ended. */
+  function lateTextFor(ask: Ask): string {
+    const state = ledger().asks[ask.requestID]
+    return state ? resolvedText(ask, state, texts) : texts.alreadyResolved
   }
 
   /** Whether the text was written in a private chat. The id of a chat alone does not tell that on each platform, but its events do. */

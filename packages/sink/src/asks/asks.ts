@@ -14,6 +14,7 @@ import type { AskState } from '../ledger/card.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
+import { resolvedText } from './ask-end.ts'
 import { alwaysRefusalText } from './offer.ts'
 import { digestOf, isInputKnown } from './permission.ts'
 import { secretIn } from './token.ts'
@@ -108,7 +109,7 @@ export function readAskInput(
   input: AskInput,
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): AskReading {
-  if (ask.status !== 'pending') return { type: 'error', error: texts.alreadyResolved }
+  if (ask.status !== 'pending') return { type: 'error', error: resolvedText(ask, state, texts) }
   if (ask.type === 'permission') return readPermissionInput(ask, input, { state, texts })
   return readQuestionInput(ask, input, { state, texts })
 }

@@ -1,5 +1,4 @@
 import {
-  type Ask,
   alwaysOffer,
   alwaysReach,
   askTitle,
@@ -10,6 +9,7 @@ import {
   type Reply,
 } from '@reply/core'
 import { startsSubagent } from '@reply/core/internal'
+import { askEndText } from '../asks/ask-end.ts'
 import { formOf, tokens } from '../asks/asks.ts'
 import { whyNotAlways } from '../asks/offer.ts'
 import { detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
@@ -153,24 +153,6 @@ function formBeside(
   const questions = ask.questions.slice(firstIndex)
   if (!forms || (fits && questions.length === 1 && questions[0]?.custom !== true)) return undefined
   return formOf(ask, firstIndex, { secret, texts })
-}
-
-/** Returns how an ask ended. An ask that is still pending counts as withdrawn. */
-export function askEndText(ask: Ask, state: AskState, texts: ViewOptions['texts']): string {
-  switch (ask.status) {
-    case 'pending':
-      return texts.withdrawn
-    case 'rejected':
-      return texts.refused(state.by)
-    case 'withdrawn':
-      return texts.withdrawn
-    case 'answered':
-      if (ask.type === 'question') return texts.answered((ask.answers ?? state.answers).flat().join(', '), state.by)
-      if (ask.reply === 'reject') return texts.refused(state.by)
-      return texts.answered(ask.reply === 'always' ? texts.allowedAlways : texts.allowOnce, state.by)
-    default:
-      return ask.status satisfies never
-  }
 }
 
 /** Returns rows of `perRow` buttons, or of more if there are more buttons than rows. Clips labels. */

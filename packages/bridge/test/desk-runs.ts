@@ -197,7 +197,7 @@ export async function playDeskRuns(
         },
       }),
     )
-    await start()
+    await withinMinute(town, 'The start', start())
     const sessionID = await withinMinute(town, 'The greeting', sessionOfChat(town, chat, server.greeting))
     for (let nth = from; nth < to; nth++) {
       if (isTimed) await isRested(town)

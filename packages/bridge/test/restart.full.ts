@@ -183,7 +183,7 @@ test.each(['while no bridge runs', 'while the next bridge connects'])(
       screen.find(({ messageId, buttons }) => messageId === asked.messageId && buttons.length === 0),
     )
     expect(closed.text).toContain('touch asked-for.txt')
-    expect(closed.text).toMatch(/Answered in the terminal, or no longer needed|Allow once/)
+    expect(closed.text).toMatch(/Answered elsewhere, or no longer needed|Allow once/)
     expect(countOf('Allow this?')).toBe(1)
     await own?.close()
   },

@@ -38,6 +38,7 @@ export {
   ownTodosOf,
   partsOf,
   pendingAsks,
+  promptOf,
   reasoningOf,
   subjectOf,
   textOf,

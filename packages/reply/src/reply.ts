@@ -58,6 +58,11 @@ export interface Reply {
    * The text of the first user message, without synthetic parts, and the names of its files. Absent until it is known.
    */
   readonly prompt?: Prompt | undefined
+  /**
+   * The same of the later user messages, which joined this run, by their ids in `promptIDs`. Absent until one of them is known.
+   * `promptOf` reads any of them.
+   */
+  readonly joinedPrompts?: Readonly<Record<string, Prompt>> | undefined
   /** The agent that answers: `build`, `plan`, … Absent until a message names one. */
   readonly agent?: string | undefined
   /** The model that answers. Absent until a message names one. */
@@ -117,7 +122,7 @@ export interface Reply {
   readonly settledAt?: number | undefined
 }
 
-/** The first message of a run. */
+/** A user message of a run. */
 export interface Prompt {
   /** The text parts, joined with a blank line. */
   readonly text: string

@@ -2,11 +2,16 @@ import { equalKey } from './ask/equal.ts'
 import { isTodoWriter } from './ask/tool-name.ts'
 import type { Ask } from './ask.ts'
 import type { Part, ReasoningPart, ReplyFailure, ReplyFile, TextPart, ToolPart } from './part.ts'
-import type { Child, Message, Reply, Todo, Usage } from './reply.ts'
+import type { Child, Message, Prompt, Reply, Todo, Usage } from './reply.ts'
 
 /** Returns all parts of the reply in message order. `index` in a change is an index of this list. */
 export function partsOf(reply: Reply): readonly Part[] {
   return reply.messages.flatMap((message) => message.parts)
+}
+
+/** Returns the user message of the run with an id of `promptIDs`. Undefined until its text or a file is known. */
+export function promptOf({ promptIDs, prompt, joinedPrompts }: Reply, promptID: string): Prompt | undefined {
+  return promptID === promptIDs[0] ? prompt : joinedPrompts?.[promptID]
 }
 
 /**

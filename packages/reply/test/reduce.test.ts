@@ -1,4 +1,4 @@
-import { partsOf, type Reply, textOf, toolsOf } from '@reply/core'
+import { partsOf, promptOf, type Reply, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import {
   busy,
@@ -270,6 +270,22 @@ describe('messages', () => {
     expect(reply.prompt).toMatchObject({ text: 'Do it', files: ['a.txt'] })
     expect(reply.promptIDs).toEqual(['u1', 'u2'])
     expect(textOf(reply)).toBe('')
+  })
+
+  test('a later message of the user has its own text, and becomes the first if that is reverted', () => {
+    const events = [user('u1'), text('u1', 'Do it', sealed), user('u2'), text('u2', 'And this', sealed), user('u3')]
+    const { reply } = reduced(events)
+    expect(['u1', 'u2', 'u3', 'u4'].map((id) => promptOf(reply, id)?.text)).toEqual([
+      'Do it',
+      'And this',
+      undefined,
+      undefined,
+    ])
+    const { reply: reverted } = reduced([
+      ...events,
+      { type: 'message-removed', sessionID: root, messageID: 'u1', at: 9 },
+    ])
+    expect([reverted.prompt?.text, reverted.joinedPrompts]).toEqual(['And this', undefined])
   })
 })
 

@@ -3,6 +3,7 @@ import type { MessageHead, SessionScopedEvent } from '../event.ts'
 import { same, sameHead } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
+import { promptOf } from '../select.ts'
 import { applySummary, summaryStepOf } from './compaction.ts'
 import { carryMessagePositions, indexInReply, messageIndexOf } from './part.ts'
 import { withPartsOf } from './part-list.ts'
@@ -90,7 +91,12 @@ export function removeMessage(reply: Reply, messageID: string, changes: Change[]
   if (reply.promptIDs.includes(messageID)) {
     const { [messageID]: _, ...changes } = reply.changes ?? {}
     const promptIDs = reply.promptIDs.filter((id) => id !== messageID)
-    return withFields(reply, { promptIDs, ...(reply.changes && { changes }) })
+    const [first] = promptIDs
+    // The next prompt becomes the first. Without one, people still see what they asked.
+    const prompt = first === undefined ? reply.prompt : promptOf(reply, first)
+    const { [messageID]: __, [first ?? '']: ___, ...joined } = reply.joinedPrompts ?? {}
+    const joinedPrompts = Object.keys(joined).length > 0 ? joined : undefined
+    return withFields(reply, { promptIDs, prompt, joinedPrompts, ...(reply.changes && { changes }) })
   }
   const messageIndex = messageIndexOf(reply.messages, messageID)
   const message = reply.messages[messageIndex]
@@ -125,8 +131,8 @@ export function messageIDOf(event: SessionScopedEvent): string | undefined {
 }
 
 /**
- * Applies a part of a user message: the text or a file of the first prompt, or the start of a compaction. Only a
- * compaction is reported, once. Ignores parts of later prompts.
+ * Applies a part of a user message: the text or a file of a prompt, or the start of a compaction. Only a compaction is
+ * reported, once.
  */
 export function applyPromptPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
   if (part.type === 'compaction') {
@@ -138,8 +144,12 @@ export function applyPromptPart(reply: Reply, part: Part, at: number, changes: C
     changes.push({ type: 'compactionChanged', compaction })
     return withFields(reply, { compaction })
   }
-  const prompt = part.messageID === reply.promptIDs[0] ? withPromptPart(reply.prompt, part) : reply.prompt
-  return prompt === reply.prompt ? reply : withFields(reply, { prompt })
+  const { messageID } = part
+  const before = promptOf(reply, messageID)
+  const prompt = withPromptPart(before, part)
+  if (prompt === before || prompt === undefined) return reply
+  if (messageID === reply.promptIDs[0]) return withFields(reply, { prompt })
+  return withFields(reply, { joinedPrompts: { ...reply.joinedPrompts, [messageID]: prompt } })
 }
 
 /**

@@ -15,6 +15,8 @@ export interface HandDriven {
   readonly heard: readonly string[]
   /** Begins a run that another client of the agent prompts. */
   desk(sessionID: string, text: string, directory?: string): LocalRun
+  /** Lets another client prompt a session that is at work, with `takesPromptsWhileBusy`. */
+  join(sessionID: string, text: string): Promise<void>
   /** Begins a run that the agent begins by itself. */
   wake(sessionID: string): LocalRun
   /** The bot's messages in a chat. */
@@ -55,7 +57,18 @@ export async function startHandDriven(
   const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: () => changed(agent.connectTo()) })
   await chats.start({ ...options, clock })
   return {
-    ...{ telegram, chats, clock, heard: agent.heard, desk: agent.desk, wake: agent.wake, passes, rests, stop },
+    ...{
+      telegram,
+      chats,
+      clock,
+      heard: agent.heard,
+      desk: agent.desk,
+      join: agent.join,
+      wake: agent.wake,
+      passes,
+      rests,
+      stop,
+    },
     said: (chat) => telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : [])),
   }
 

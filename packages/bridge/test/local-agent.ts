@@ -14,7 +14,13 @@ export function localAgent(
   const heard: string[] = []
   let sessions = 0
   let newest: LocalAgent | undefined
-  return { heard, connectTo, desk, wake }
+  return { heard, connectTo, desk, join, wake }
+
+  /** Lets another client prompt a session that is at work, with `takesPromptsWhileBusy`. */
+  async function join(sessionID: string, text: string): Promise<void> {
+    if (!newest) throw new Error('No bridge is connected.')
+    await newest.source.prompt({ sessionID, directory: undefined }, { text })
+  }
 
   /** Begins a run that the agent begins by itself, for example because a command in the background has ended. */
   function wake(sessionID: string): LocalRun {

@@ -70,6 +70,11 @@ export interface ChannelSinkOptions {
    */
   readonly shows?: (() => 'all' | 'asks') | undefined
   /**
+   * Returns what to show of a prompt that joined the reply, in Markdown, for example a quotation: a silent message above what answers
+   * it. It is shortened to one message. Called whenever the messages are computed. Default: undefined, so that nothing is shown.
+   */
+  readonly joinedPrompt?: ((promptID: string, prompt: NonNullable<Reply['prompt']>) => string | undefined) | undefined
+  /**
    * Whether no post notifies, where posts can be silent, and none is made only to notify. Called whenever the messages are computed.
    * Default: false.
    */

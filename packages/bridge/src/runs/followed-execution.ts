@@ -28,6 +28,7 @@ export function followedExecution(
     followed: follows,
     author,
     origin: originOf(server, reply, author),
+    ...(follows === 'all' && { quoted: { promptIDs: [], origin: terminalOf(server, reply) } }),
     // Only people with `approve` may steer it.
     isByApprovers: true,
     phase: 'delivering',
@@ -37,10 +38,20 @@ export function followedExecution(
 }
 
 /** Returns where a run was started. Of one without a prompt, only the folder is known. */
-function originOf(server: string, { directory, prompt }: Reply, author: string | undefined): string {
-  const where = folderName(directory) ?? server
+function originOf(server: string, reply: Reply, author: string | undefined): string {
+  const where = whereOf(server, reply)
   if (author !== undefined) return texts.fromChat(oneLine(author, nameLength), where)
-  return prompt ? texts.fromTerminal(where) : texts.fromUnknown(where)
+  return reply.prompt ? texts.fromTerminal(where) : texts.fromUnknown(where)
+}
+
+/** Returns where a prompt was typed that no chat wrote. */
+export function terminalOf(server: string, reply: Reply): string {
+  return texts.fromTerminal(whereOf(server, reply))
+}
+
+/** Returns the name of the session's folder, or of its server. */
+function whereOf(server: string, { directory }: Reply): string {
+  return folderName(directory) ?? server
 }
 
 /** Returns the last name in a path. Undefined without one. */

@@ -27,6 +27,7 @@ import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import { isAudio } from '../voice/audio.ts'
 import type { ActiveRun } from './active-runs.ts'
+import { createDeskPrompts } from './desk-prompts.ts'
 import type { RunObservers } from './ended-runs.ts'
 import { areSameAsks, asksToStore, withEarlierAsks } from './followed-execution.ts'
 import { closeShown } from './lost-runs.ts'
@@ -93,6 +94,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   const canceled = withResolvers<void>()
   const delivered = withResolvers<void>()
   const show = createOwnShow({ joined: () => stream?.joined, isShownByOther, now: clock.now })
+  const deskPrompts = createDeskPrompts(services, { execution: () => execution, store: updateExecution })
   const events = createRunEvents(execution, clock, answeredBy, emit)
   const sinceFollowedMs = stopwatch(clock)
   const ended = runToEnd()
@@ -245,7 +247,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
     const notify = notices.observerFor(() => execution)
-    const shown = observersOf(sinks, onError, !router.progress.enabled, isPostedAgain).map(withAsksOfBefore)
+    const own = observersOf(sinks, onError, !router.progress.enabled, isPostedAgain)
+    const shown = deskPrompts.before(own.map(withAsksOfBefore))
     // If the prompt joined a run, the sink of that run shows the reply.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(host.onReply)
@@ -428,6 +431,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       await services.runs.showing(execution, reply)?.delivered
       return isStopping() ? undefined : void (await storeDelivered())
     }
+    await deskPrompts.decided()
     const delivery = await sinks[0].sink.settled()
     // The next process shows the rest.
     if (isStopping() || isCutShort(delivery)) return

@@ -422,9 +422,10 @@ export function createRunner(services: BridgeServices): Runner {
   function startRun(planned: PlannedRun, mirrorPosts?: MirrorPosts): ActiveRun {
     const { execution, route } = planned
     const runObservers = endedRuns.createRunObservers()
+    let newest = (): Execution => execution
     const run = beginRun(services, planned, {
       runObservers,
-      sinks: sinksFor(services, execution, route, mirrorPosts),
+      sinks: sinksFor(services, execution, route, mirrorPosts, () => newest()),
       isShown: (reply) => unprompted.isShown(reply, execution.prompt),
       isStopping: () => isStopped,
       onReply: unprompted.decideAgain,
@@ -433,6 +434,7 @@ export function createRunner(services: BridgeServices): Runner {
         serverBySession.set(sessionID, execution.server)
       },
     })
+    newest = run.execution
     runs.addUntilEnded(run)
     void run.found.then(unprompted.decideAgain)
     void run.ended.then(unprompted.decideAgain).then(runObservers.releaseLater)

@@ -2,6 +2,7 @@ import { type Ask, type Clock, type Observation, observerOf, type Reply, type Re
 import type { Actor, Delivery, Sink } from '@reply/sink'
 import { type BridgeSinkOptions, quotable } from '@reply/sink/channel'
 import { clip } from '@reply/sink/internal'
+import { toError } from '../error.ts'
 import type { Delivered } from '../failed/failed-deliveries.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../state/decode.ts'
@@ -74,6 +75,10 @@ function sinkFor(
     diff: { data: diffButton, command: '/diff' },
     keepsText: isClosingReply,
     readFile: fileReaders(server),
+    joinedPrompt: (promptID, joined) => {
+      const { quoted } = newest()
+      return quoted?.promptIDs.includes(promptID) ? quoteOf(quoted.origin, joined) : undefined
+    },
     mentions: (type) => people.expectedAnswerers(type, { channel, chat }, prompt),
     mayAnswer,
     onError: ({ isRefusedPost }) => {
@@ -153,14 +158,18 @@ export function postQuote(
   { sessionID, prompt }: Reply,
 ): MirrorPosts | undefined {
   // Without parts, it is the text of this process that another client's prompt overtook.
-  if (!prompt?.parts.length) return undefined
-  const lines = [prompt.text, ...prompt.files.map((name) => `📎 ${name}`)].join('\n').trim()
-  if (lines === '') return undefined
-  const text = texts.typedElsewhere(origin, quotable(clip(lines, quoteLength)))
+  const text = prompt?.parts.length ? quoteOf(origin, prompt) : undefined
+  if (text === undefined) return undefined
   const post = (place: ChatPlace): Promise<void> =>
     waitAtMost(channels.tryPost(place, { text, silent: true }, { server, sessionID }), promptPostMs, clock)
   const places = [{ channel, chat }, ...mirrors.others({ channel, chat })].filter((one) => channels.has(one.channel))
   return new Map(places.map((place) => [placeKey(place), post(place)]))
+}
+
+/** Returns a prompt that was written elsewhere as a quotation, shortened and without secrets. Undefined if it has no text and no files. */
+function quoteOf(origin: string, { text, files }: NonNullable<Reply['prompt']>): string | undefined {
+  const lines = [text, ...files.map((name) => `📎 ${name}`)].join('\n').trim()
+  return lines === '' ? undefined : texts.typedElsewhere(origin, quotable(clip(lines, quoteLength)))
 }
 
 /**
@@ -183,33 +192,49 @@ function observerForSink(
   hidesAsks: boolean,
   isHidden: (reply: Reply) => boolean,
 ): ReplyObserver {
-  const forward = (observation: Observation): void =>
-    passOn(sink, hidesAsks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
-  const show = after ? bufferUntil(after, forward, onError) : forward
+  const gate = createGate(sink, onError)
+  if (after) void gate.holdUntil(after)
   // Decided now, not after the wait: `isHidden` depends on the phase of the run.
   return observerOf((observation) => {
-    if (!isHidden(observation.reply)) show(observation)
+    if (isHidden(observation.reply)) return
+    gate.pass(hidesAsks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
   })
 }
 
-/**
- * Returns a function for the observations of a mirror, which must show the prompt first. It buffers them until `after`
- * resolves, then forwards those in order, and later ones at once. An error while it forwards the buffer goes to `onError`.
- */
-function bufferUntil(
-  after: Promise<void>,
-  forward: (observation: Observation) => void,
-  onError: (error: Error) => void,
-): (observation: Observation) => void {
-  let buffer: Observation[] | undefined = []
-  after
-    .then(() => {
-      const early = buffer ?? []
-      buffer = undefined
-      for (const observation of early) forward(observation)
-    })
-    .catch(onError)
-  return (observation) => (buffer ? void buffer.push(observation) : forward(observation))
+/** Forwards observations, or keeps them while something has to be known or in the chat first. */
+export interface Gate {
+  /** Forwards an observation, at once or when the gate opens. */
+  pass(observation: Observation): void
+  /** Keeps observations until this has resolved. Resolves when they are forwarded, unless something else holds them. */
+  holdUntil(until: Promise<void>): Promise<void>
+}
+
+/** Creates an open gate before an observer. Errors while it forwards what it kept go to `onError`. */
+export function createGate(observer: ReplyObserver, onError: (error: Error) => void): Gate {
+  const kept: Observation[] = []
+  let holding = 0
+  return { pass, holdUntil }
+
+  function pass(observation: Observation): void {
+    if (holding > 0) kept.push(observation)
+    else passOn(observer, observation)
+  }
+
+  async function holdUntil(until: Promise<void>): Promise<void> {
+    holding += 1
+    await until.catch(onError)
+    holding -= 1
+    while (holding === 0 && kept.length > 0) forwardKept()
+  }
+
+  function forwardKept(): void {
+    const observation = kept.shift()
+    try {
+      if (observation) passOn(observer, observation)
+    } catch (error) {
+      onError(toError(error))
+    }
+  }
 }
 
 /** Whether the sink was stopped before it showed everything, in any of its messages. The next process then shows the rest. */

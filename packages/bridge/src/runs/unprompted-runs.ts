@@ -9,6 +9,7 @@ import { followHint } from '../state/follow-hint.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
+import { createDeskPrompts } from './desk-prompts.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import type { FollowTarget } from './follow-target.ts'
 import { areSameAsks, asksToStore, followedExecution, isUnseen, withEarlierAsks } from './followed-execution.ts'
@@ -476,7 +477,7 @@ export async function beginUnpromptedRun(
     agent,
     startedBy: namesOfUnprompted(reply)[0],
     isByApprovers: last.isByApprovers,
-    ...(isFollowed && { followed: last.followed, origin }),
+    ...(isFollowed && { followed: last.followed, origin, quoted: last.quoted }),
     asks: asksToStore(reply),
     phase: 'delivering',
     status: 'running',
@@ -491,8 +492,9 @@ export async function beginUnpromptedRun(
   const sinceStartMs = stored ? () => Number.POSITIVE_INFINITY : stopwatch(clock)
   const quote = isFollowed && !stored && last.followed === 'all' ? postQuote(services, execution, reply) : undefined
   const sinks = sinksFor(services, execution, route, quote, () => execution, isFollowed ? leave : undefined)
+  const deskPrompts = createDeskPrompts(services, { execution: () => execution, store: updateExecution })
   const events = createRunEvents(execution, clock, answeredBy, emit)
-  const shown = observersOf(sinks, onError, !router.progress.enabled)
+  const shown = deskPrompts.before(observersOf(sinks, onError, !router.progress.enabled))
   // The people where it was started may take their time.
   const timeouts = isFollowed
     ? quietAsks(services, { places: sinks, server, origin: origin ?? '', execution: () => execution }, timers)
@@ -579,6 +581,7 @@ export async function beginUnpromptedRun(
     const told = await notices.writesAtEnd(execution, { ...execution, ...end }, newest)
     await updateExecution(end, [...log, ...told])
     if (told.length > 0) void notices.send()
+    await deskPrompts.decided()
     const delivery = await sinks[0].sink.settled()
     if (isStopping() || isCutShort(delivery)) return
     events.onDelivered(execution, delivery)

@@ -58,6 +58,8 @@ export interface Execution extends Tried {
   readonly origin?: string | undefined
   /** The asks that are pending, as they were shown, so that the next process can close their messages. Absent without any. */
   readonly asks?: readonly Ask[] | undefined
+  /** Prompts that joined the run and that the chat quotes, because no chat wrote them, and where that was. */
+  readonly quoted?: { readonly promptIDs: readonly string[]; readonly origin: string } | undefined
   /** Set with `joined`: the messages of people whose prompts joined it, one for each person. */
   readonly joinedBy?: readonly JoiningPrompt[] | undefined
 }

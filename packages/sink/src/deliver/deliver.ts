@@ -53,6 +53,7 @@ export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions
   readonly diff?: DiffControl | undefined
   readonly origin?: string | undefined
   readonly shows?: (() => 'all' | 'asks') | undefined
+  readonly joinedPrompt?: ((promptID: string, prompt: NonNullable<Reply['prompt']>) => string | undefined) | undefined
   readonly isQuiet?: (() => boolean) | undefined
   readonly keepsText?: ((reply: Reply) => boolean) | undefined
   readonly mayAnswer?: MayAnswer | undefined

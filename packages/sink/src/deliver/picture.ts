@@ -58,6 +58,7 @@ export function createPainter(options: DelivererOptions, secretOf: SecretOf, nat
       label,
       origin: options.origin,
       hidesAllButAsks: options.shows?.() === 'asks',
+      joinedPrompt: options.joinedPrompt,
       isQuiet: options.isQuiet?.(),
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,

@@ -1,6 +1,7 @@
 import type { Card } from '../ledger/card.ts'
-import { changesKey, contextKey, doneKey, stoppedKey } from '../ledger/keys.ts'
+import { changesKey, contextKey, doneKey, isJoinedPrompt, stoppedKey } from '../ledger/keys.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
+import { split } from '../markdown/split.ts'
 import { answerSlots } from './answer-slots.ts'
 import { askSlots } from './ask-slots.ts'
 import { hasFooter, type LayoutOptions, type Slot, slotOf, smallLine, withFooter, withLineBelow } from './slot.ts'
@@ -17,7 +18,8 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   const laidOut = cards.flatMap((card): readonly Slot[] => {
     if (card.type === 'answer') return answerSlots(card, { ...options, isTail: card === tail })
     if (card.type === 'ask') return askSlots(card, options)
-    return card.type === 'status' ? [] : [slotOf(card, card.key, card.source, options)]
+    if (card.type === 'status') return []
+    return [slotOf(card, card.key, isJoinedPrompt(card.key) ? shortened(card.source, options) : card.source, options)]
   })
   const slots = withStoppedBelow(laidOut, tail, options)
   if (!status) return tail?.type === 'answer' ? withChangesBelow(slots, tail, options) : slots
@@ -29,6 +31,13 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
   if (status.isOnlyBelow) return slots
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
+}
+
+/** Returns the beginning of a text that fits a message. */
+function shortened(source: string, { limits, render }: LayoutOptions): string {
+  const { maxLength, escapable } = limits
+  const [slice] = split(source, { maxLength, escapable, measure: (text) => render(text).length })
+  return slice?.source.trim() ?? source
 }
 
 /**

@@ -77,6 +77,16 @@ export function reasoningKey(partID: string): string {
   return `reasoning:${partID}`
 }
 
+/** Returns the key of a prompt that joined the reply. */
+export function promptKey(promptID: string): string {
+  return `prompt:${promptID}`
+}
+
+/** Whether it is the key of a prompt that joined the reply. */
+export function isJoinedPrompt(key: string): boolean {
+  return key.startsWith('prompt:')
+}
+
 /** Returns the key of one question of an ask. */
 export function questionKey(requestID: string, index: number): string {
   return `ask:${requestID}:${index}`

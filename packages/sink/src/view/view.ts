@@ -4,7 +4,7 @@ import type { SecretOf } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import { earliest } from '../earliest.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
-import { answerBelow, answerKey, compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
+import { answerBelow, answerKey, compactionKey, promptKey, reasoningKey, todosKey } from '../ledger/keys.ts'
 import { type GrowingText, mostKept } from '../ledger/ledger.ts'
 import type { DiffControl, Texts } from '../texts.ts'
 import type { Activity } from './activity.ts'
@@ -62,6 +62,8 @@ export interface ViewOptions {
   readonly origin?: string | undefined
   /** Whether only asks are shown. */
   readonly hidesAllButAsks?: boolean | undefined
+  /** Returns what to show of a prompt that joined the reply, in Markdown. Default: nothing. */
+  readonly joinedPrompt?: ((promptID: string, prompt: NonNullable<Reply['prompt']>) => string | undefined) | undefined
   /** No message notifies, so none is posted only to notify. */
   readonly isQuiet?: boolean | undefined
   /** Returns when an activity without a known start was first seen, in ms since the epoch. Default: the start of the reply. */
@@ -160,6 +162,10 @@ export function view(heard: Reply, options: ViewOptions): View {
         // In mode `final`, the files are below the answer.
         at: mode !== 'final' && isInsertableAt(at, { ...options, textParts }) ? at : textParts.length,
       })),
+      ...joinedPromptCards(reply, options).map(({ card, at }) => ({
+        card,
+        at: at < endPlace && isInsertableAt(at, { ...options, textParts }) ? at : endPlace,
+      })),
       { card: beat, at: endPlace },
       ...asks.cards.map((card) => ({ card, at: endPlace })),
     ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
@@ -235,6 +241,23 @@ function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): C
   const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
   const source = smallPrint(texts.compacted({ tokens, duration }), small)
   return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
+}
+
+/** Returns the prompts that joined the reply and that the host shows, each above the first message that answers it. */
+function joinedPromptCards(
+  { joinedPrompts = {}, promptIDs, messages }: Reply,
+  { joinedPrompt }: ViewOptions,
+): readonly { readonly card: Card; readonly at: number }[] {
+  if (!joinedPrompt) return []
+  return promptIDs.flatMap((promptID) => {
+    const prompt = joinedPrompts[promptID]
+    const source = prompt && joinedPrompt(promptID, prompt)
+    if (source === undefined) return []
+    const answering = messages.findIndex(({ parentID }) => parentID === promptID)
+    const above = answering === -1 ? messages : messages.slice(0, answering)
+    const at = above.flatMap(({ parts }) => parts.filter(isShownText)).length
+    return [{ at, card: { type: 'note', key: promptKey(promptID), source } satisfies Card }]
+  })
 }
 
 /**

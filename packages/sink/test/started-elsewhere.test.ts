@@ -52,3 +52,25 @@ test('without anything to ask, nothing of such a reply is shown, and its deliver
   expect(await scene.end()).toMatchObject({ shown: 0, undelivered: [] })
   expect(scene.fake.screen()).toEqual([])
 })
+
+test('a prompt that joined is one message above what answers it, also in a second process, and is cut to fit', async () => {
+  const joinedPrompt = (id: string, { text: said }: { readonly text: string }): string | undefined =>
+    id === 'u2' ? `> ${said}` : undefined
+  const scene = createScene({ sink: { joinedPrompt } })
+  const [first] = replyWith([text('It builds.')]).messages
+  if (!first) throw new Error('It has no message.')
+  const prompts = Object.fromEntries(
+    ['u2', 'u3'].map((id) => [id, { text: 'Use pnpm. '.repeat(1000), files: [], parts: [] }]),
+  )
+  const joined = { promptIDs: ['u1', 'u2', 'u3'], joinedPrompts: prompts }
+  const second = { ...first, id: 'm2', parentID: 'u2', parts: [text('I do.', { id: 'p2' })] }
+  scene.show(replyWith([], { ...joined, messages: [first] }))
+  await scene.pass(5000)
+  scene.show(replyWith([], { ...joined, messages: [first, second] }))
+  await scene.pass(5000)
+  scene.restart()
+  scene.show(settledWith([], { ...joined, messages: [first, second] }))
+  await scene.end()
+  const shown = scene.fake.screen().map((message) => message.text)
+  expect(shown).toEqual(['It builds.', expect.stringMatching(/^> Use pnpm/), 'I do.'])
+})

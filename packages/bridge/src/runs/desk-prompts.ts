@@ -78,23 +78,16 @@ export function createDeskPrompts(
     return (route?.follow ?? config.servers[server]?.follow) === 'all'
   }
 
-  /**
-   * Whether a chat wrote the prompt. Where the server makes the ids of prompts, looks for a run with its text, and remembers its author,
-   * because that run may be over when another process looks.
-   */
+  /** Whether a chat wrote the prompt. Where the server makes the ids of prompts, looks for a run with its text. */
   async function isFromChat(promptID: string, reply: Reply): Promise<boolean> {
     if ((await state.withRetries(() => routes.authorOf(promptID))) !== undefined) return true
     const { text = '' } = promptOf(reply, promptID) ?? {}
     const { id: ownID, sessionID } = execution()
-    const writer = runs.all().find((run) => {
+    return runs.all().some((run) => {
       const { id, posted, sessionID: itsSessionID } = run.execution()
       if (!posted || id === ownID || itsSessionID !== sessionID || !isPromptOf(posted, promptID)) return false
       // A plugin of the server may have added to the text.
       return posted.messageID !== undefined || text.includes(posted.text?.trim() ?? '')
     })
-    if (!writer) return false
-    const write = routes.writeAuthor(promptID, writer.execution().prompt)
-    await state.withRetries(() => state.commit([write]))
-    return true
   }
 }

@@ -12,7 +12,7 @@ const home = -1_001_000_001_234
 /** Starts a bridge with a phone for each person, and lets Ann's chat begin a session. Ann and Carl may approve, Bob may prompt. */
 async function startWithPhones(options: Parameters<typeof startDesk>[0] = {}) {
   const events: BridgeEvent[] = []
-  const { channel } = createPhone()
+  const { channel, rang: notices } = createPhone()
   const phone = { entry: { type: 'phone' }, channel }
   const stage = await startDesk({
     groups: [home],
@@ -28,7 +28,7 @@ async function startWithPhones(options: Parameters<typeof startDesk>[0] = {}) {
   /** The notices that were sent, as their kinds and receivers. */
   const rang = (): readonly string[] =>
     events.flatMap((event) => (event.type === 'notice' ? [`${event.kind} ${event.to}`] : [])).toSorted()
-  return { ...stage, rang }
+  return { ...stage, rang, notices }
 }
 
 /** Lets a minute and a half pass. */
@@ -54,10 +54,14 @@ test('a request of the desk rings once it has waited while the person of its pri
 })
 
 test('a request of the desk that a group shows rings for those who may approve', async () => {
-  const { desk, rang } = await startWithPhones({ server: { directory: '/shop', homeChat: `telegram:${home}` } })
+  const { desk, rang, notices } = await startWithPhones({
+    server: { directory: '/shop', homeChat: `telegram:${home}` },
+  })
   askIn(desk('ses_shop', 'Go', '/shop'), 'one')
   await aWhile()
   expect(rang()).toEqual(['ask anns', 'ask carls'])
+  const link = `https://t.me/c/1000001234/${posted('touch one', home)[0]?.messageId}`
+  expect(notices.map((notice) => notice.link)).toEqual([link, link])
 })
 
 test('a request of the desk that is answered there in time does not ring', async () => {

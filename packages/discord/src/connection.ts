@@ -13,7 +13,7 @@ import {
   pacerOf,
   sinkOptionsOf,
 } from '@reply/sink/channel'
-import { backOffMs, type SinkFields, tooLargeError } from '@reply/sink/internal'
+import { backOffMs, createRecent, type SinkFields, tooLargeError } from '@reply/sink/internal'
 import { type DiscordBridgeRest, snowflakeAt } from './api.ts'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 import { DiscordError, toPortError } from './error.ts'
@@ -30,6 +30,9 @@ export interface DiscordConnectionOptions
   /** `new REST(discordRestOptions).setToken(token)`, or a discord.js client's `client.rest`. */
   readonly rest: DiscordBridgeRest
 }
+
+/** For how many channels the server is remembered. */
+const mostServerIDs = 1000
 
 /** A bot that a bridge can use. */
 export interface DiscordConnection extends BridgeConnection, Pick<DiscordChannel, 'handleEvent'> {}
@@ -94,6 +97,8 @@ export function gatewayConnection(
       await channel.stop()
     },
   })
+  /** By channel: the id of its server, or `@me` for a private chat. */
+  const serverIDs = createRecent<string>(mostServerIDs)
   return {
     ...notes,
     ...listening,
@@ -105,10 +110,11 @@ export function gatewayConnection(
     // Only within a session. At its start, the connection reads the missed messages.
     deliversOnce: true,
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(fields, host, options)),
-    // The address of a message on a server has the server's id, which is not known here.
     // https://docs.discord.com/developers/reference#message-formatting
-    linkTo: ({ id, kind }, message) =>
-      kind === 'private' ? `https://discord.com/channels/@me/${id}/${message.id}` : undefined,
+    linkTo: async ({ id, kind }, message) => {
+      const server = kind === 'private' ? '@me' : await serverOf(id)
+      return server && `https://discord.com/channels/${[server, id, ...(message ? [message.id] : [])].join('/')}`
+    },
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
       if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes, file.size)
@@ -138,6 +144,21 @@ export function gatewayConnection(
       await callPlatform((signal) => rest.put(`/applications/${id}/commands`, { body, signal }), call)
     },
     ...(updates === 'http' && { webhook: { refuse: channel.refuse, take: channel.webhook } }),
+  }
+
+  /** Resolves with the id of the channel's server, or `@me` for a private chat. Undefined if Discord doesn't tell. */
+  async function serverOf(channelID: string): Promise<string | undefined> {
+    const known = serverIDs.get(channelID)
+    if (known !== undefined) return known
+    const call = { what: 'the channel of a link', clock, toPortError }
+    try {
+      const read = await callPlatform((signal) => rest.get(`/channels/${channelID}`, { signal }), call)
+      const { serverID = '@me' } = channelIn(read)
+      serverIDs.set(channelID, serverID)
+      return serverID
+    } catch {
+      return undefined
+    }
   }
 
   /** Reads the missed messages when a session begins. */

@@ -317,12 +317,20 @@ const snowflake = z
   .transform(BigInt)
 
 /** https://docs.discord.com/developers/resources/channel#channel-object */
-const channel = z.object({ type: z.number().optional(), last_message_id: snowflake.nullish() })
+const channel = z.object({
+  type: z.number().optional(),
+  last_message_id: snowflake.nullish(),
+  guild_id: z.string().regex(/^\d+$/).optional(),
+})
 
-/** Returns a channel's type, and the id of its newest message. Throws if the value isn't a channel. */
-export function channelIn(value: unknown): { readonly type: number | undefined; readonly newest: bigint | undefined } {
-  const { type, last_message_id: newest } = channel.parse(value)
-  return { type, newest: newest ?? undefined }
+/** Returns a channel's type, the id of its newest message, and that of its server. Throws if the value isn't a channel. */
+export function channelIn(value: unknown): {
+  readonly type: number | undefined
+  readonly newest: bigint | undefined
+  readonly serverID: string | undefined
+} {
+  const { type, last_message_id: newest, guild_id: serverID } = channel.parse(value)
+  return { type, newest: newest ?? undefined, serverID }
 }
 
 const list = z.array(z.looseObject({ id: snowflake }))

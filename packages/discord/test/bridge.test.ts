@@ -118,3 +118,26 @@ function hostWith(secret: () => string) {
   const ignore = (): void => {}
   return { name: 'dc', secret, store: memoryStore(), clock: systemClock, onError: ignore, onInbound: ignore }
 }
+
+test('a link opens a message of a server or a private chat, which is looked up once', async () => {
+  const clock = createHandClock()
+  const discord = await startDiscord({ token, clock })
+  const ignore = (): void => {}
+  const host = { name: 'dc', secret: () => token, store: memoryStore(), clock: systemClock }
+  const connection = discordConnection(
+    { rest: clientOf(discord, clock), updates: 'http', publicKey: discord.publicKey },
+    { ...host, onInbound: ignore, onError: ignore },
+  )
+  const links = async () =>
+    await Promise.all([
+      connection.linkTo?.({ id: channelId }, { id: '12' }),
+      connection.linkTo?.({ id: channelId }, undefined),
+      connection.linkTo?.({ id: '3', kind: 'private' }, { id: '12' }),
+    ])
+  const server = `https://discord.com/channels/900000000000000001/${channelId}`
+  const expected = [`${server}/12`, server, 'https://discord.com/channels/@me/3/12']
+  expect(await links()).toEqual(expected)
+  await discord.close()
+  expect(await links()).toEqual(expected)
+  expect(await connection.linkTo?.({ id: String(BigInt(channelId) + 1n) }, { id: '12' })).toBeUndefined()
+})

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { InboundFile } from '@reply/sink'
+import type { Chat, InboundFile, MessageRef } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
@@ -15,7 +15,7 @@ import { type DownloadLimits, type SinkFields, tooLargeError } from '@reply/sink
 import { errorCodeOf, type SlackApi, type SlackBridgeApi } from './api.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 import { SlackError, toPortError } from './error.ts'
-import { downloadUrlOf } from './inbound.ts'
+import { downloadUrlOf, workspaceOf } from './inbound.ts'
 import { slackLimits } from './limits.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
@@ -58,11 +58,14 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
       render: renderSlack,
     }),
   })
+  /** The address of the workspace. Undefined until it is known. */
+  let workspace: string | undefined
   const listening = createListening({
     check: async () => {
-      await fetchAccount(api, clock).catch((error: unknown) => {
+      const account = await fetchAccount(api, clock).catch((error: unknown) => {
         if (error instanceof SlackError) throw error
       })
+      workspace = workspaceOf(account) ?? workspace
     },
     begin: channel.start,
     end: channel.stop,
@@ -77,14 +80,27 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
     // A reply in a thread is to the thread.
     hasNoReplies: true,
     sinkFor: (at, more) => channel.sinkFor(at, sinkOptionsOf(fields, host, more)),
-    // It opens the channel, because the address of a message has the name of the workspace.
-    // https://docs.slack.dev/interactivity/deep-linking
-    linkTo: ({ id }) => `https://slack.com/app_redirect?channel=${encodeURIComponent(id)}`,
+    linkTo: (chat, message) => linkTo(chat, message, workspace),
     download: async (file, limits) =>
       await download(file, { ...limits, api, token: api.token ?? '', apiUrl: api.slackApiUrl, clock }),
     handleEvent: channel.handleEvent,
     ...(events === 'http' && { webhook: { refuse: channel.refuse, take: channel.webhook } }),
   }
+}
+
+/**
+ * Returns the link that opens a message, with its thread, once the address of the workspace is known. Otherwise, and without a message,
+ * it opens the channel. https://docs.slack.dev/reference/methods/chat.getPermalink and
+ * https://docs.slack.dev/interactivity/deep-linking
+ */
+function linkTo({ id, thread }: Chat, message: MessageRef | undefined, workspace: string | undefined): string {
+  if (!message || workspace === undefined) return `https://slack.com/app_redirect?channel=${encodeURIComponent(id)}`
+  const link = new URL(`/archives/${encodeURIComponent(id)}/p${message.id.replace('.', '')}`, workspace)
+  if (thread !== undefined && thread !== message.id) {
+    link.searchParams.set('thread_ts', thread)
+    link.searchParams.set('cid', id)
+  }
+  return link.href
 }
 
 /**

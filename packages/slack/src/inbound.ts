@@ -320,6 +320,13 @@ export function accountNameOf(response: unknown): string {
   return `@${data?.user ?? 'unknown'}`
 }
 
+const inWorkspace = z.object({ url: z.url({ protocol: /^https$/ }) })
+
+/** Returns the address of the workspace in a response of `auth.test`. Undefined if it has none. */
+export function workspaceOf(response: unknown): string | undefined {
+  return inWorkspace.safeParse(response).data?.url
+}
+
 const option = z.object({ value: z.string() })
 
 const user = z.object({ id: z.string(), name: z.string().optional(), username: z.string().optional() })

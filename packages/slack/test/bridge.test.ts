@@ -280,3 +280,25 @@ test('a stream in a channel is shown to the author of a message that another pro
   expect(streams).toMatchObject([{ payload: { recipient_user_id: author.id, recipient_team_id: slack.team } }])
   await connection.stop()
 })
+
+test('a link opens a message, with its thread, once the workspace is known, and otherwise the channel', async () => {
+  const slack = await startSlack({ token })
+  const ignore = (): void => {}
+  const host = { name: 'sl', secret: () => token, store: memoryStore(), clock: systemClock }
+  const connection = slackConnection(
+    { api: clientOf(slack), events: 'http', signingSecret },
+    { ...host, onInbound: ignore, onError: ignore },
+  )
+  const message = { id: '1358546515.000008' }
+  const links = () => [
+    connection.linkTo?.({ id: 'C1' }, message),
+    connection.linkTo?.({ id: 'C1', thread: '1358546515.000007' }, message),
+    connection.linkTo?.({ id: 'C1' }, undefined),
+  ]
+  const channel = 'https://slack.com/app_redirect?channel=C1'
+  expect(links()).toEqual([channel, channel, channel])
+  await connection.check()
+  const opens = 'https://fake.slack.invalid/archives/C1/p1358546515000008'
+  expect(links()).toEqual([opens, `${opens}?thread_ts=1358546515.000007&cid=C1`, channel])
+  await slack.close()
+})

@@ -139,13 +139,18 @@ export function apiRootOf(apiRoot: string = publicRoot): string {
 
 /**
  * Returns the link that opens a message of a supergroup for its members, or a private chat with the bot. Undefined for other
- * chats, which have none, and as long as the bot's name isn't known. A supergroup's number is that of MTProto, without the bot
+ * chats, which have none, for a supergroup without a message, and as long as the bot's name isn't known. A supergroup's number is that of MTProto, without the bot
  * API's mark: https://core.telegram.org/api/links#message-links and https://core.telegram.org/api/bots/ids
  */
-function linkTo({ id, thread, kind }: Chat, message: MessageRef, username: string | undefined): string | undefined {
+function linkTo(
+  { id, thread, kind }: Chat,
+  message: MessageRef | undefined,
+  username: string | undefined,
+): string | undefined {
   // Messages of a private chat have no links. https://core.telegram.org/api/links#public-username-links
-  if (kind === 'private') return username && `https://t.me/${username}`
+  // The id of a person is positive, also of a chat that a config names. https://core.telegram.org/api/bots/ids
+  if (kind === 'private' || /^\d+$/.test(id)) return username && `https://t.me/${username}`
   const [, number] = /^-100(\d+)$/.exec(id) ?? []
-  if (number === undefined) return undefined
+  if (number === undefined || !message) return undefined
   return `https://t.me/c/${[number, ...(thread === undefined ? [] : [thread]), message.id].join('/')}`
 }

@@ -158,10 +158,12 @@ test('a link opens a message of a supergroup or a topic, or the private chat wit
     connection.linkTo?.({ id: '-1001234', kind: 'shared' }, message),
     connection.linkTo?.({ id: '-1001234', kind: 'shared', thread: '5' }, message),
     connection.linkTo?.({ id: '-7', kind: 'shared' }, message),
+    connection.linkTo?.({ id: '-1001234', kind: 'shared' }, undefined),
+    connection.linkTo?.({ id: '7' }, undefined),
   ]
-  const shared = ['https://t.me/c/1234/12', 'https://t.me/c/1234/5/12', undefined]
-  expect(links()).toEqual([undefined, ...shared])
+  const shared = ['https://t.me/c/1234/12', 'https://t.me/c/1234/5/12', undefined, undefined]
+  expect(links()).toEqual([undefined, ...shared, undefined])
   await connection.check()
-  expect(links()).toEqual(['https://t.me/fake_bot', ...shared])
+  expect(links()).toEqual(['https://t.me/fake_bot', ...shared, 'https://t.me/fake_bot'])
   await telegram.close()
 })

@@ -170,3 +170,12 @@ test('typing shows below the newest message of the person', async () => {
   expect(await connection.webhook?.take({ method: 'POST', url: '/', headers, body })).toEqual({ status: 503 })
   await whatsapp.close()
 })
+
+test('a link opens the chat with the number, once that is known', async () => {
+  const { whatsapp, connection } = await opened()
+  const link = () => connection.linkTo?.({ id: person, kind: 'private' }, { id: 'wamid.1' })
+  expect(link()).toBeUndefined()
+  await connection.check()
+  expect(link()).toBe('https://wa.me/15550001111')
+  await whatsapp.close()
+})

@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
 import { type Ask, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import type { SteadyClock } from '@reply/core/source'
+import type { MessageRef } from '@reply/sink'
 import type { NoticeKind } from '@reply/sink/channel'
+import { refOfAsk } from '@reply/sink/internal'
 import { askObserver } from '../asks/ask-observer.ts'
 import type { Channels } from '../chats/channels.ts'
 import type { Mirrors } from '../config/mirrors.ts'
 import { isOfEnd, isTakenOver, toError } from '../error.ts'
 import type { Notified, People } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
 import type { StoredNotice } from '../state/decode.ts'
 import { authorsOf, type Execution, type JoiningPrompt } from '../state/execution.ts'
 import type { State } from '../state/state.ts'
 import { StoreError, type Write } from '../store/store.ts'
-import { createTimers } from '../timers.ts'
+import { createTimers, waitAtMost } from '../timers.ts'
 import type { Activity } from './activity.ts'
 import { askTexts, endTexts, type NoticeTexts } from './notice-texts.ts'
 import { createOutbox, type NoticeTarget } from './outbox.ts'
@@ -40,6 +43,8 @@ export interface Notices {
 
 /** How long a person must not have acted to count as away, in ms, unless the channel says otherwise. */
 const defaultAwayMs = 60_000
+/** How long the end of a run waits for a link, in ms. */
+const linkMs = 2000
 /** How long the store remembers that an ask was notified, in ms. */
 const rangMs = 86_400_000
 
@@ -84,7 +89,7 @@ export function createNotices(options: {
           if (!notified || !target || writes.has(to) || !isOn(target, kind) || (await waitMs(notified, target)) > 0)
             continue
           const said = endTexts(ended, reply, target.fields.content)
-          writes.set(to, outbox.write(noticeOf({ to, notified, execution: ended, said, at: prompt })))
+          writes.set(to, outbox.write(await noticeOf({ to, notified, execution: ended, said, at: prompt })))
         }
       }
       return [...writes.values()]
@@ -148,8 +153,9 @@ export function createNotices(options: {
       const { fields } = target
       const said = askTexts(execution(), ask, notified.isAuthor ? fields.content : 'none')
       const { prompt } = execution()
+      const messageRef = (await messageOf(ask, prompt)) ?? prompt.messageRef
       const notice = {
-        ...noticeOf({ to, notified, execution: execution(), said, at: prompt, ask }),
+        ...(await noticeOf({ to, notified, execution: execution(), said, at: { ...prompt, messageRef }, ask })),
         requestID: ask.requestID,
       }
       const rang = { type: 'put-if-absent', key: `rang/${name}`, value: '', expiresInMs: rangMs } as const
@@ -169,17 +175,39 @@ export function createNotices(options: {
     return awayMsOf(target) - (await state.withRetries(() => activity.agoMs(person.name)))
   }
 
+  /** Returns the message of an ask in its place. Undefined if it is not there yet. */
+  async function messageOf({ requestID }: Ask, { channel, chat }: ChatPlace): Promise<MessageRef | undefined> {
+    const prefix = `ledger/${channel}/${encodeURIComponent(chat.id)}/`
+    const ledgers = await state.withRetries(() => state.list(prefix))
+    return ledgers
+      .filter(({ value }) => value.includes(requestID))
+      .map(({ value }) => refOfAsk(value, requestID))
+      .findLast((ref) => ref !== undefined)
+  }
+
+  /** Returns a link to a message, or to its chat if it has no id. Undefined if the platform has none, or doesn't tell it in time. */
+  async function linkTo({ channel, chat, messageRef }: JoiningPrompt): Promise<string | undefined> {
+    if (!channels.has(channel)) return undefined
+    const message = messageRef.id === '' ? undefined : messageRef
+    let link: string | undefined
+    const found = Promise.resolve(channels.connectionOf(channel).linkTo?.(chat, message)).then((one) => {
+      link = one
+    })
+    await waitAtMost(found, linkMs, clock)
+    return link
+  }
+
   /** Returns a notice about a run, with a link to its chat if the platform has one. */
-  function noticeOf({
+  async function noticeOf({
     to,
     notified: { person },
     execution: { id: executionID },
     said,
     at,
     ask,
-  }: NoticeParts): StoredNotice {
-    const { channel, chat, messageRef } = at
-    const link = channels.has(channel) ? channels.connectionOf(channel).linkTo?.(chat, messageRef) : undefined
+  }: NoticeParts): Promise<StoredNotice> {
+    const { channel, chat } = at
+    const link = await linkTo(at)
     const subject = [to, person.name, channel, chat.id, chat.thread ?? '', executionID, ask?.requestID ?? '']
     return {
       id: createHash('sha256').update(JSON.stringify(subject)).digest('base64url'),

@@ -127,10 +127,13 @@ export interface BridgeConnection {
   /** Shows the typing notice at once, without waiting for the chat's budget. Never rejects. */
   typing(chat: Chat): Promise<void>
   /**
-   * Returns a link that opens a message of the chat in the platform's app: `https`, and without secrets. Undefined if the
-   * platform has none for this chat. Absent if it has none at all.
+   * Returns a link that opens a message of the chat in the platform's app, or what is nearest to it: `https`, and without secrets.
+   * Without a message, one that opens the chat. Undefined if the platform has none for this chat. Never rejects. Absent if it has none
+   * at all.
    */
-  readonly linkTo?: ((chat: Chat, message: MessageRef) => string | undefined) | undefined
+  readonly linkTo?:
+    | ((chat: Chat, message: MessageRef | undefined) => string | undefined | Promise<string | undefined>)
+    | undefined
   /** People can't reply to a single message on the platform, so no text has a `replyTo`. Default: they can. */
   readonly hasNoReplies?: true | undefined
   /** Downloads a file that a person sent. Rejects with a `PortError`, of type `too-long` as soon as it exceeds `maxBytes`. */

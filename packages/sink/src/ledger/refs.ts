@@ -1,6 +1,7 @@
 import type { Chat, MessageRef } from '../port/port.ts'
 import { parseLedger } from './decode.ts'
 import { asReplaced, type Entry, isOrWasThere, refOf } from './entry.ts'
+import { requestIDOf } from './keys.ts'
 
 /** The first part of the keys of inbound ids. No platform has a chat with this id. */
 const inboundKeys = 'inbound'
@@ -24,6 +25,14 @@ export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
     const ref = entry.state === 'failed' || isOrWasThere(entry) ? refOf(entry) : undefined
     return ref ? [ref] : []
   })
+}
+
+/** Returns the message of a ledger with the buttons of an ask. Undefined if the chat may not have it. Throws as `messageRefsOf` does. */
+export function refOfAsk(ledgerText: string, requestID: string): MessageRef | undefined {
+  const shown = parseLedger(ledgerText).entries.findLast(
+    ({ key, state }) => state === 'shown' && requestIDOf(key) === requestID,
+  )
+  return shown && refOf(shown)
 }
 
 /**

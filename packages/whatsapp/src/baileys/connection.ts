@@ -19,6 +19,7 @@ import {
   loadClient,
   tooLargeError,
 } from '@reply/sink/internal'
+import { chatLink } from '../chat-link.ts'
 import { boomStatusOf, WhatsAppError } from '../error.ts'
 import { baileysLimits } from '../limits.ts'
 import { renderWhatsApp } from '../render.ts'
@@ -84,7 +85,14 @@ export function connectBaileys(config: BaileysConfig, host: ChannelHost, library
     // Baileys confirms a message before it passes it on.
     deliversOnce: true,
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(config, host, options)),
+    linkTo: ({ id }) => (id.endsWith('@g.us') ? undefined : chatLink(ownNumber())),
     download: (file, limits) => download(file, limits, library, clock),
+  }
+
+  /** Returns the account's number, which its id begins with. Undefined without a socket. */
+  function ownNumber(): string | undefined {
+    const socket = typeof source === 'function' ? source() : source
+    return /^\d+(?=[:@])/.exec(socket?.user?.id ?? '')?.[0]
   }
 
   /** Throws `unreachable` while the device is stopped, so that a note doesn't wait for a connection that may never come. */

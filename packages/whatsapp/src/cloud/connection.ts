@@ -12,6 +12,7 @@ import {
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { type CheckedChannel, createRecent, type DownloadLimits, tooLargeError } from '@reply/sink/internal'
+import { chatLink } from '../chat-link.ts'
 import { CloudError, toCloudPortError, WhatsAppError } from '../error.ts'
 import { cloudLimits, maxWebhookBytes } from '../limits.ts'
 import { renderWhatsApp } from '../render.ts'
@@ -27,7 +28,8 @@ const mostChats = 1000
 
 /** Reads the number with one call, and returns it. Rejects with `unauthorized` if Meta rejects the token. */
 export async function checkCloud(config: CloudConfig, host: Pick<ChannelHost, 'secret'>): Promise<CheckedChannel> {
-  return { account: await createGraph(config, { ...host, clock: systemClock }).readNumber() }
+  const number = await createGraph(config, { ...host, clock: systemClock }).readNumber()
+  return { account: number ?? config.phoneNumberId }
 }
 
 /** Connects a number on the Cloud API to a bridge. It has no groups, no mentions and no edits. */
@@ -74,11 +76,14 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
       render: renderWhatsApp,
     }),
   })
+  /** The number that people write to. Undefined until it is known. */
+  let number: string | undefined
   const listening = createListening({
     check: async () => {
-      await graph.readNumber().catch((error: unknown) => {
+      const found = await graph.readNumber().catch((error: unknown) => {
         if (error instanceof WhatsAppError) throw error
       })
+      number = found ?? number
     },
     begin: () => {
       channel = createChannel()
@@ -96,6 +101,7 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
     listens: 'anywhere',
     posts: 'anywhere',
     sinkFor: (at, options) => sinks.sinkFor(at, sinkOptionsOf(config, host, options)),
+    linkTo: () => chatLink(number),
     download: graph.download,
     learn,
     webhook: {
@@ -127,8 +133,8 @@ interface Graph {
   readonly token: string
   /** With the version, without a slash at the end. */
   readonly apiUrl: string
-  /** The number that people write to. Throws `unauthorized` if Meta rejects the token, else a `PortError`. */
-  readNumber(): Promise<string>
+  /** The number that people write to. Undefined if Meta doesn't tell. Throws `unauthorized` if Meta rejects the token, else a `PortError`. */
+  readNumber(): Promise<string | undefined>
   /** Reads a file that a person sent. Rejects with a `PortError`. */
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
 }
@@ -143,10 +149,10 @@ function createGraph(
   return { token, apiUrl, readNumber, download }
 
   /** Returns the number as people see it. Rejects with `unauthorized` if Meta rejects the token. */
-  async function readNumber(): Promise<string> {
+  async function readNumber(): Promise<string | undefined> {
     try {
       const answer = await read(`${phoneNumberId}?fields=display_phone_number`, 'the number')
-      return toDisplayNumber(answer) ?? phoneNumberId
+      return toDisplayNumber(answer)
     } catch (error) {
       const refusal = error instanceof PortError && error.cause instanceof CloudError ? error.cause : undefined
       if (refusal?.status !== 401 && refusal?.code !== 190) throw error

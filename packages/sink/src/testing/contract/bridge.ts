@@ -124,10 +124,12 @@ export const bridging = [
     run: async (stage) => {
       await withConnection(stage, async ({ connection }) => {
         const [ref] = await connection.post({ chat: stage.chat, text: 'A note.' })
-        const link = ref && connection.linkTo?.(stage.chat, ref)
-        if (link === undefined) return
-        must(URL.canParse(link) && new URL(link).protocol === 'https:', `The link is "${link}".`)
-        must(!link.includes(stage.secret('TOKEN')), 'The link has the token.')
+        for (const message of [ref, undefined]) {
+          const link = await connection.linkTo?.(stage.chat, message)
+          if (link === undefined) continue
+          must(URL.canParse(link) && new URL(link).protocol === 'https:', `The link is "${link}".`)
+          must(!link.includes(stage.secret('TOKEN')), 'The link has the token.')
+        }
       })
     },
   },

@@ -220,11 +220,16 @@ export function createGate(observer: ReplyObserver, onError: (error: Error) => v
     else passOn(observer, observation)
   }
 
-  async function holdUntil(until: Promise<void>): Promise<void> {
+  function holdUntil(until: Promise<void>): Promise<void> {
     holding += 1
-    await until.catch(onError)
-    holding -= 1
-    while (holding === 0 && kept.length > 0) forwardKept()
+    const open = (): void => {
+      holding -= 1
+      while (holding === 0 && kept.length > 0) forwardKept()
+    }
+    return until.then(open, (error: unknown) => {
+      onError(toError(error))
+      open()
+    })
   }
 
   function forwardKept(): void {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 18 }, (_, index) => 801 + index)
+const chats = Array.from({ length: 20 }, (_, index) => 801 + index)
 const home = -800
 
 const scripts: Scripts = {

@@ -149,6 +149,8 @@ test('a chat that takes a session over also shows the request that the home chat
   await passes(shows('touch one', 2))
   telegram.say(1, '/switch ses_desk')
   await passes(shows('touch one'))
+  await passes(() => shows('waits for an answer', 1)() && shows('waits for an answer', 2)())
+  expect([1, 2].map((chat) => posted('waits for an answer', chat).length)).toEqual([1, 1])
   const { settled } = telegram.press(1, posted('touch one')[0]?.messageId ?? 0, 'Allow once')
   await passes(() => answers.length > 0)
   await settled

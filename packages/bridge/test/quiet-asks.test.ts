@@ -9,7 +9,7 @@ import type { ChatPlace } from '../src/place.ts'
 import type { Execution } from '../src/state/execution.ts'
 import type { Store, Write } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
-import { createTimers } from '../src/timers.ts'
+import { createTimers, type Timers } from '../src/timers.ts'
 import { stateOf } from './state-of.ts'
 
 const ask = {
@@ -25,23 +25,27 @@ const ask = {
 const asking: Reply = { ...emptyReply('s1'), phase: 'blocked', asks: [ask] }
 
 const own: ChatPlace = { channel: 'tg', chat: { id: '1' } }
+const toldKey = 'told/que_1/tg/1/'
 
 /** Starts a process that follows the run. Resolves with what is stored of the ask before each post, and what it does. */
 function startProcess(
   clock: HandClock,
   store: Store,
   post: (nth: number, place: ChatPlace, note: ChatMessage) => Promise<void>,
-  { places = [own], followed = 'asks' }: { places?: readonly ChatPlace[]; followed?: Execution['followed'] } = {},
+  {
+    places = [own],
+    followed = 'asks',
+    timers = createTimers(clock),
+  }: { places?: readonly ChatPlace[]; followed?: Execution['followed']; timers?: Timers | undefined } = {},
 ): { readonly posts: (string | undefined)[]; readonly errors: Error[]; readonly end: () => void } {
   const posts: (string | undefined)[] = []
   const errors: Error[] = []
   const state = stateOf(store)
-  const timers = createTimers(clock)
   const observer = quietAsks(
     {
       channels: {
         post: async (place, note, _session, done: readonly Write[] = []) => {
-          posts.push(await store.read('told/que_1'))
+          posts.push(await store.read(toldKey))
           await post(posts.length, place, note)
           await state.commit(done)
           return [{ id: '1' }]
@@ -85,18 +89,10 @@ test('that a chat was told is stored with its message, not before', async () => 
   const { clock, store } = createStage()
   const first = startProcess(clock, store, async () => {})
   await passes(clock, 10)
-  expect([first.posts, await store.read('told/que_1')]).toEqual([['1'], '"told"'])
+  expect([first.posts, await store.read(toldKey)]).toEqual([['1'], '"told"'])
   const next = startProcess(clock, store, async () => {})
   await passes(clock, 60)
   expect([first.posts.length, next.posts]).toEqual([1, []])
-})
-
-test('a chat that an older bridge told is not told again', async () => {
-  const { clock, store } = createStage()
-  await store.commit([{ type: 'put', key: 'told/que_1', value: '' }])
-  const { posts, errors } = startProcess(clock, store, async () => {})
-  await passes(clock, 60)
-  expect([posts, errors, await store.read('told/que_1')]).toEqual([[], [], ''])
 })
 
 test('a process that ended while it told the chat counts as a post without a result, and two are the most', async () => {
@@ -121,7 +117,7 @@ test('a platform that can’t be reached is asked until it takes the message', a
   const { clock, store } = createStage()
   const { posts, errors } = startProcess(clock, store, async (nth) => await (nth < 5 ? fail('unreachable') : undefined))
   await passes(clock, 120)
-  expect([posts, errors.length, await store.read('told/que_1')]).toEqual([['1', '1', '1', '1', '1'], 1, '"told"'])
+  expect([posts, errors.length, await store.read(toldKey)]).toEqual([['1', '1', '1', '1', '1'], 1, '"told"'])
 })
 
 test('an ask that is over is not told again, nor in a chat that refuses it', async () => {
@@ -130,10 +126,10 @@ test('an ask that is over is not told again, nor in a chat that refuses it', asy
   await passes(clock, 10)
   end()
   await passes(clock, 120)
-  expect([posts, await store.read('told/que_1')]).toEqual([['1'], undefined])
+  expect([posts, await store.read(toldKey)]).toEqual([['1'], undefined])
   const refused = startProcess(clock, store, async () => await fail('refused'))
   await passes(clock, 120)
-  expect([refused.posts, await store.read('told/que_1')]).toEqual([['1'], '"told"'])
+  expect([refused.posts, await store.read(toldKey)]).toEqual([['1'], '"told"'])
 })
 
 test('each mirror is told once, with those who may answer as mentions where others are too', async () => {
@@ -151,6 +147,18 @@ test('each mirror is told once, with those who may answer as mentions where othe
   startProcess(clock, store, post, { places })
   await passes(clock, 60)
   expect(told).toHaveLength(4)
+})
+
+test('each of two chats that follow the same run is told, in one process and in two', async () => {
+  for (const isOneProcess of [true, false]) {
+    const { clock, store } = createStage()
+    const told: string[] = []
+    const post = async (_nth: number, { chat }: ChatPlace): Promise<void> => void told.push(chat.id)
+    const timers = isOneProcess ? createTimers(clock) : undefined
+    for (const id of ['1', '2']) startProcess(clock, store, post, { places: [{ channel: 'tg', chat: { id } }], timers })
+    await passes(clock, 60)
+    expect(told).toEqual(['1', '2'])
+  }
 })
 
 test('an ask that was posted loudly, because a prompt of the chat had joined the run, is not told again', async () => {

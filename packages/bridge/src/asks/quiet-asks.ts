@@ -101,15 +101,15 @@ export function quietAsks(
     }
   }
 
-  /** Returns the key of what is stored of an ask in a place. That of its own place is the ask's, as earlier versions stored it. */
-  function toldKey(requestID: string, place: ChatPlace): string {
-    return place === places[0] ? `told/${requestID}` : `told/${requestID}/${placeKey(place)}`
-  }
-
   /** Replaces what is stored of an ask. Resolves with false if another process has. */
   async function replace(...values: Parameters<typeof change>): Promise<boolean> {
     return await state.withRetries(() => state.commit([change(...values)]))
   }
+}
+
+/** Returns the key of what is stored of an ask in a place. Several chats may follow the same run, and each is told. */
+function toldKey(requestID: string, place: ChatPlace): string {
+  return `told/${requestID}/${placeKey(place)}`
 }
 
 /** Returns the write that replaces what is stored of an ask. */

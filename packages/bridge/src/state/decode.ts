@@ -291,8 +291,6 @@ export function toStoredNotice(text: string): StoredNotice {
  * made any more. Throws if the text is neither.
  */
 export function toHint(text: string): number | 'told' {
-  // Older bridges store nothing else, and that before the post.
-  if (text === '') return 'told'
   return z.union([z.number().int().min(1), z.literal('told')]).parse(JSON.parse(text))
 }
 

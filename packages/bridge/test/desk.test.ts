@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
+import type { Store, Write } from '../src/store/store.ts'
 import { askIn, driven, posted, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
+import { keyOfChat, telegramChat } from './shard-rows.ts'
 
 afterEach(stopDesk)
 
@@ -192,4 +194,38 @@ test('a request of a session whose chat takes no messages any more reaches the h
   await passes(() => posted('touch one', 2).every(({ buttons }) => buttons.length === 0))
   expect(posted('touch one', 2).map(({ buttons }) => buttons.length)).toEqual([0])
   run.end({ type: 'completed' })
+})
+
+test('a session that is handed to a shard once more before it has removed the first row is looked at once more', async () => {
+  const key = keyOfChat(telegramChat(1), 'wake/home/ses_desk')
+  const [, shard] = key.split('/')
+  const hint = `wake/${shard}`
+  const put = (value: string): readonly Write[] => [{ type: 'put', key, value }]
+  const looked: string[] = []
+  let inner: Store | undefined
+  const storeOf = (store: Store): Store => {
+    inner = store
+    return {
+      ...store,
+      list: async (prefix) => {
+        const rows = await store.list(prefix)
+        if (prefix === `${hint}/`) looked.push(...rows.map(({ value }) => value))
+        return rows
+      },
+      commit: async (writes, ...rest) => {
+        const isFirst = looked.length === 1 && writes.some((write) => 'key' in write && write.key === key)
+        if (isFirst) await store.commit(put('second'))
+        const committed = await store.commit(writes, ...rest)
+        // Other processes are told of a commit a moment after it.
+        if (isFirst) await store.commit([], undefined, { hint })
+        return committed
+      },
+    }
+  }
+  const { passes } = await startDesk({ storeOf })
+  await inner?.commit(put('first'), undefined, { hint })
+  await passes(() => looked.length > 1)
+  expect(looked).toEqual(['first', 'second'])
+  await passes(() => false, 10_000)
+  expect(await inner?.read(key)).toBeUndefined()
 })

@@ -118,6 +118,19 @@ test('a run without a prompt is shown by an own shard, and handed to the shard o
   expect([hints, errors]).toEqual([['wake/07'], []])
 })
 
+test('each handover of the same session has a value of its own', async () => {
+  const { store, watches, lease, watched } = await scene()
+  watches.add(lease)
+  const values = new Set<string | undefined>()
+  for (let nth = 0; nth < 2; nth++) {
+    const [observer = {}] = watched[0]?.observe(replyOf('ses_other')) ?? []
+    passOn(observer, { type: 'replyStarted', reply: replyOf('ses_other') })
+    await rest()
+    values.add(await store.read('wake/07/home/ses_other'))
+  }
+  expect([values.size, values.has(undefined)]).toEqual([2, false])
+})
+
 test('a run that begins while the state fails is shown too, once the state works again', async () => {
   const { store, watches, lease, watched, targets, followed, errors } = await scene(3)
   targets.set('ses_desk', { type: 'chat', place: { channel: 'tg', chat: { id: '01' } }, follows: 'all' })

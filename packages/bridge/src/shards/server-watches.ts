@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Client, type Clock, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { createRecent } from '@reply/sink/internal'
 import { toError } from '../error.ts'
@@ -142,7 +143,8 @@ export function createServerWatches({
   /** Stores that a shard of another member is to follow a session. */
   async function wake(shard: string, server: string, sessionID: string): Promise<void> {
     const key = keyInShard(shard, `${wakePrefix}${encodeURIComponent(server)}/${sessionID}`)
-    const put = { type: 'put', key, value: '', expiresInMs: wakeMs } as const
+    // The shard removes only the value that it has seen, because what it looks at then may be older than the next one.
+    const put = { type: 'put', key, value: randomUUID(), expiresInMs: wakeMs } as const
     await state.withRetries(() => state.commitWithoutLease([put], { hint: `wake/${shard}` }))
   }
 }

@@ -283,7 +283,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
 
   /** Watches each session that was handed over, in place of an idle one that is watched longest if they are too many. */
   async function followWoken(): Promise<void> {
-    for (const { key } of await state.withRetries(() => state.list(wakePrefix))) {
+    for (const { key, value } of await state.withRetries(() => state.list(wakePrefix))) {
       const { server, sessionID } = toWoken(key)
       const client = servers.get(server)
       if (watches.has(sessionID)) followers.get(server)?.lookAgain(sessionID)
@@ -307,7 +307,9 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
         void runner.showMissed(server, sessionID).catch(onError)
       }
       // From here on, a restart finds what the session has done meanwhile.
-      await state.withRetries(() => state.commit([{ type: 'remove', key }]))
+      const removal = { type: 'compare-and-set', key, expected: value, value: undefined } as const
+      // If it was handed over once more since the list, the hint of that calls this again.
+      await state.withRetries(() => state.commit([removal]))
     }
   }
 

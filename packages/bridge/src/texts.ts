@@ -83,6 +83,7 @@ export const texts = {
   },
   followNoAsks:
     'This chat shows nothing of runs that were started elsewhere: the config turns progress off, and with it requests.',
+  followGoesOn: 'Runs that it already follows go on as before.',
   followHelp: '/follow asks, /follow all or /follow none changes it.',
   followWhat: (given: string) => `“${given}” is none of these: asks, all, none.`,
   mirrored: (name: string, text: string) => `**${name}:** ${text}`,

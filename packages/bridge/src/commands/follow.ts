@@ -1,11 +1,13 @@
-import { followModes } from '../config/schema.ts'
+import { type FollowMode, followModes } from '../config/schema.ts'
+import type { ChatPlace } from '../place.ts'
 import type { FollowScope } from '../runs/follow-target.ts'
+import { isQuietRun } from '../state/execution.ts'
 import { followHint } from '../state/follow-hint.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandServices } from './command.ts'
 
 /** Shows what the chat shows of runs that were started elsewhere, or changes it. */
-export function followCommand({ state, routes, followRules }: CommandServices): Command {
+export function followCommand({ state, routes, runs, followRules }: CommandServices): Command {
   return {
     name: 'follow',
     usage: '[asks | all | none]',
@@ -19,8 +21,15 @@ export function followCommand({ state, routes, followRules }: CommandServices): 
       const follow = followModes.find((mode) => mode === chosen)
       if (!follow) throw new CommandRefusal(texts.followWhat(plain(rest)))
       await state.commit(routes.writeRoute(place, { ...route, follow }), { hint: followHint(route.server) })
-      return { text: scopeText(await followRules.scopeOf(place, route)) }
+      const text = scopeText(await followRules.scopeOf(place, route))
+      return { text: hasOtherRuns(place, follow) ? `${text} ${texts.followGoesOn}` : text }
     },
+  }
+
+  /** Whether the chat follows a run that shows something other than `follow`. */
+  function hasOtherRuns(place: ChatPlace, follow: FollowMode): boolean {
+    const executions = runs.followed(place).map((run) => run.execution())
+    return executions.some((one) => one.finishedAt === undefined && isQuietRun(one) && one.followed !== follow)
   }
 }
 

@@ -26,7 +26,7 @@ export const texts = {
     `You are not on the list of this bridge. Ask its operator to add \`${id}\` to \`people\` in the config.`,
   anonymous: 'Write as yourself, not as a channel or an anonymous administrator.',
   mayNotAnswer:
-    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+    'You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.',
   mayNot: (right: string) => `You can’t do that: it requires the right \`${right}\`.`,
   rightGone: 'Not run: someone who wrote or edited this no longer has the right `prompt`.',
   othersRun: (name: string) => `That belongs to ${name}. It requires the right \`admin\`.`,

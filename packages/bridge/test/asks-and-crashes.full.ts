@@ -40,7 +40,7 @@ test('a question is answered by the one who asked the agent, and by no other pro
   expect(asked.mentions).toEqual([2])
   const refused = await stage.telegram.press(group, asked.messageId, 'Blue', { from: cat }).settled
   expect(refused.text).toBe(
-    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+    'You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.',
   )
   stage.telegram.press(group, asked.messageId, 'Blue', { from: bob })
   await stage.answered(group, 'As you like.')

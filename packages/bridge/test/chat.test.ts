@@ -98,7 +98,7 @@ test('lets only an approver allow a permission', async () => {
   )
   const pressed = await stage.telegram.press(2, asked.messageId, 'Allow once').settled
   expect(pressed.text).toBe(
-    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+    'You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.',
   )
   await answered(2, 'No one in this chat can allow that')
   stage.telegram.say(2, '/stop')

@@ -67,7 +67,7 @@ test('a person with `approve` allows it in a group, also in a session that began
   )
   const bobs = stage.telegram.press(group, messageId, 'Allow once', { from: { id: 2, name: 'Bob' } })
   expect((await bobs.settled).text).toBe(
-    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+    'You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.',
   )
   expect(ran('three.txt')).toBe(false)
   await stage.telegram.press(group, messageId, 'Allow once', { from: { id: 1, name: 'Ann' } }).settled

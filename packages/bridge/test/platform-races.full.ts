@@ -93,9 +93,7 @@ async function pressAsAnother({ name, platform, alone, offered, isTouched, expec
   await platform.press('bob', 'Allow once')
   await expect
     .poll(() =>
-      alone(
-        'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
-      ),
+      alone('You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.'),
     )
     .toBe(1)
   await platform.press('ann', 'Reject')

@@ -82,7 +82,7 @@ test('a running command follows its file: presses count by the rights as they ar
   child.kill('SIGHUP')
   await expect.poll(() => printed, { timeout: 60_000 }).toContain(': ann, bob.')
   expect(await press(2)).toBe(
-    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+    'You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.',
   )
   expect(child.exitCode).toBeNull()
 

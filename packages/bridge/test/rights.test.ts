@@ -212,7 +212,7 @@ describe('a person who is removed', () => {
     open.telegram.say(group, 'yes', { from: ann, replyTo: withButton('Allow once')?.messageId ?? 0 })
     await answered('You are not on the list')
     expect(await press(bob, 'Allow once')).toBe(
-      'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+      'You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.',
     )
     expect(answers).toEqual([])
     expect(await press(cat, 'Allow once')).toBe('✅ once')
@@ -317,7 +317,7 @@ test('a person who is added may act at once, and one who gets a right may use it
   say(ann, 'touch')
   await open.passes(() => withButton('Allow once') !== undefined)
   expect(await press(ann, 'Allow once')).toBe(
-    'You can’t answer this: it requires the right `approve`. Who runs the bridge can add it to your `may` in the config.',
+    'You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.',
   )
   open.chats.setPeople(people)
   expect(await press(ann, 'Allow once')).toBe('✅ once')

@@ -150,12 +150,12 @@ describe('a local program', () => {
   test('is ended with all that it started if the bridge is killed, and the audio is removed', async () => {
     const host = run(await bundleFixture('transcriber-host', temporary), '/bin/sh', '-c', 'sleep 983 & wait', 'sh')
     const folders = (): readonly string[] => leftFolders().filter((name) => name.startsWith('reply-voice-'))
-    await vi.waitFor(() => expect(running('sleep 983')).toBe(1), { timeout: 20_000 })
+    await vi.waitFor(() => expect(running('sleep 983')).toBe(1), { timeout: 60_000 })
     expect(folders()).toHaveLength(1)
     host.child.kill('SIGKILL')
     await host.ended
     await expectGone('sleep 983')
-    await vi.waitFor(() => expect(folders()).toEqual([]), { timeout: 20_000 })
+    await vi.waitFor(() => expect(folders()).toEqual([]), { timeout: 60_000 })
   })
 
   test('begins after what a computer left that went down is removed, and leaves that of others who are at work', async () => {
@@ -195,7 +195,7 @@ describe('a local program', () => {
     const cancel = new AbortController()
     const hung = scripted('sleep 985')
     const all = [1, 2, 3].map(() => hung.transcribe(note, 'audio/ogg', cancel.signal))
-    await vi.waitFor(() => expect(running('sleep 985')).toBe(2), { timeout: 5000 })
+    await vi.waitFor(() => expect(running('sleep 985')).toBe(2), { timeout: 60_000 })
     cancel.abort()
     expect(await Promise.all(all)).toEqual([1, 2, 3].map(() => ({ type: 'failed', why: 'canceled' })))
     await expectGone('sleep 985')
@@ -251,7 +251,7 @@ describe('the audio', () => {
       return note
     }
     const all = [1, 2, 3].map(() => one.transcribe(read, 'audio/ogg', cancel.signal))
-    await vi.waitFor(() => expect(running('sleep 982')).toBe(2), { timeout: 5000 })
+    await vi.waitFor(() => expect(running('sleep 982')).toBe(2), { timeout: 60_000 })
     cancel.abort()
     await Promise.all(all)
     expect(reads).toBe(2)
@@ -452,7 +452,7 @@ function commandLine(pid: string): string {
 
 /** Waits until no process has this command line. */
 async function expectGone(command: string): Promise<void> {
-  await vi.waitFor(() => expect(running(command)).toBe(0), { timeout: 5000 })
+  await vi.waitFor(() => expect(running(command)).toBe(0), { timeout: 60_000 })
 }
 
 interface ServiceRequest {

@@ -1,5 +1,5 @@
 // Records what a bridge sends to PostgreSQL, and the newest version of the tables, for bridges of later versions:
-// `npx tsx packages/postgres/scripts/record-version.ts`
+// `npx tsx --conditions=@reply/source packages/postgres/scripts/record-version.ts`
 import { sharedPostgres } from '@reply/testing/internal'
 import { addRecording } from '../test/versions/recorded-version.ts'
 

@@ -20,13 +20,13 @@ export class SinkError extends SafeError {
   override readonly name = 'SinkError'
   /** What went wrong. Use it in code instead of the message. */
   readonly type: SinkErrorType
-  /** Set if the chat took no message: the platform refused a post, and the same one later would be refused, too. */
-  readonly isRefusedPost: boolean
+  /** Set if the platform refused to post a question or a permission request in the chat, and will refuse it again. */
+  readonly isRefusedAsk: boolean
 
-  constructor(type: SinkErrorType, message: string, options?: ErrorOptions & { readonly isRefusedPost?: boolean }) {
+  constructor(type: SinkErrorType, message: string, options?: ErrorOptions & { readonly isRefusedAsk?: boolean }) {
     super(message, options)
     this.type = type
-    this.isRefusedPost = options?.isRefusedPost === true
+    this.isRefusedAsk = options?.isRefusedAsk === true
   }
 }
 

@@ -541,9 +541,7 @@ function mostInWindow(arrivals: readonly Arrival[]): number {
   )
 }
 
-test('processes that move shares under full load never make more calls than the budget, and use their shares', {
-  timeout: 60_000,
-}, async () => {
+test('processes that move shares under full load never make more calls than the budget, and use their shares', async () => {
   await fc.assert(
     fc.asyncProperty(plays, async (plan) => {
       const { arrivals, settledAt, shares } = await play(plan)

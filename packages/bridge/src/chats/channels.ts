@@ -77,7 +77,7 @@ export function createChannels(options: {
     connectionOf,
     sinkFor: ({ channel, ...at }, sinkOptions) => {
       const sink = connectionOf(channel).sinkFor(at, { ...sinkOptions, store: ledgersOf(channel) })
-      // The sinks of then are stopped by those that use them. A run that is begun or restored meanwhile makes its own later.
+      // Sinks from before the stop are stopped by those that use them. A run that begins or is restored during it makes one after it.
       if (stopping.aborted) void sink.stop()
       return sink
     },

@@ -74,8 +74,8 @@ const lookMs = 5000
 const pulseMs = 250
 /** A process that has not noted for this long did not run, in ms. */
 const suspendedMs = 2 * pulseMs
-/** For how long after that it reads what arrived while it did not run, in ms. */
-const catchUpMs = 1000
+/** For how long after that it reads what arrived while it did not run, in ms: until its next note comes in time. */
+const catchUpMs = pulseMs
 
 /** Creates the receiver of a process. */
 export function createReceiver(options: {

@@ -450,7 +450,8 @@ export function createRunner(services: BridgeServices): Runner {
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToCurrentKeys(state, registry, enqueue)
     for (const prompt of waiting) earlier.add(rowName({ key: queueNameOf(prompt), id: queueIDOf(prompt) }))
-    // The stops now: those that `countTries` stores are made by this process already. Stores send reads of the same time together.
+    // The stops are read before `countTries`, because those that it stores are made by this process already. Reads that wait at the
+    // same time are sent together.
     const [left, stored] = await Promise.all([agentStops.stored(), registry.all()])
     const listed = await countTries(stored)
     for (const stop of left) addRestoring(stop, agentStops.makeAgain(stop, listed))

@@ -81,8 +81,8 @@ function sinkFor(
     },
     mentions: (type) => people.expectedAnswerers(type, { channel, chat }, prompt),
     mayAnswer,
-    onError: ({ isRefusedPost }) => {
-      if (isRefusedPost) onRefused()
+    onError: ({ isRefusedAsk }) => {
+      if (isRefusedAsk) onRefused()
     },
   }
   return channels.sinkFor({ channel, chat, ...shown }, followed ? { ...options, ...followOptions() } : options)

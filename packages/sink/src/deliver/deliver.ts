@@ -22,7 +22,7 @@ import { createChatOrder } from './chat-order.ts'
 import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
 import { createFileLoader, type ReadFile } from './file-loader.ts'
 import { createLateEdits } from './late-edits.ts'
-import { callKindOf, isFilePost, type Operation, type Post } from './operation.ts'
+import { callKindOf, isAskPost, isFilePost, type Operation, type Post } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
 import { canEditIn, createPainter, modeOf, type Picture } from './picture.ts'
@@ -229,7 +229,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     hasPrompt = hasNewPrompt
     if (!isSameReply || earlier !== emptyLedger) former = earlier.growing
     if (earlier !== emptyLedger) await storeLedger(joinedLedgers(earlier, own, isRemovedCopy))
-    else if (own.calls > 0 && !isSameReply) await storeLedger(own)
+    else if (own.calls > 0) await storeLedger(own)
     else ledger = own
   }
 
@@ -544,7 +544,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       onError(
         new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, {
           cause: error,
-          isRefusedPost: operation.type === 'post' && (error.type === 'refused' || error.type === 'gone'),
+          isRefusedAsk: isAskPost(operation) && (error.type === 'refused' || error.type === 'gone'),
         }),
       )
   }

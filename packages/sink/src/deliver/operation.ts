@@ -52,6 +52,11 @@ export function isFilePost(operation: Operation): operation is Post {
   return operation.type === 'post' && operation.slot.attachments !== undefined
 }
 
+/** Whether the operation posts a question or a permission request. */
+export function isAskPost(operation: Operation): operation is Post {
+  return operation.type === 'post' && operation.slot.card.type === 'ask'
+}
+
 /** Returns the kind of call that performs the operation. `postedAs` says how a post's slot is posted. */
 export function callKindOf(operation: Operation, postedAs?: IntentEntry['kind']): CallKind {
   switch (operation.type) {

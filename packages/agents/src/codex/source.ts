@@ -111,8 +111,6 @@ export function codex(options: CodexOptions = {}): Source {
   const threads = new Set<string>()
   /** Runs that were aborted before their turn had an id. */
   const aborted = new WeakSet<LocalRun>()
-  /** Turns that were told to stop. */
-  const interrupted = new Set<string>()
   /** The turns of threads that were resumed in the middle of their first one. They are shown as they go on. */
   const resumed = new Map<string, readonly CodexTurn[]>()
   /** The last turn of each thread that was read or seen. Undefined if the thread had none. */
@@ -212,13 +210,13 @@ export function codex(options: CodexOptions = {}): Source {
    */
   async function interrupt(run: LocalRun): Promise<void> {
     const turnId = turns.turnOf(run)
-    if (turnId === undefined || interrupted.has(turnId)) return
-    interrupted.add(turnId)
+    if (turnId === undefined || turns.isStopping(turnId)) return
+    turns.setStopping(turnId, true)
     try {
       await rpc.request('turn/interrupt', { threadId: run.sessionID, turnId })
     } catch (error) {
       // The next stop tries again.
-      interrupted.delete(turnId)
+      turns.setStopping(turnId, false)
       throw error
     }
   }
@@ -382,10 +380,7 @@ export function codex(options: CodexOptions = {}): Source {
     heldMessages.clear()
     asked.clear()
     connectionID = randomUUID()
-    if (url === undefined) {
-      turns.clear()
-      interrupted.clear()
-    }
+    if (url === undefined) turns.clear()
     const mine = await open(({ code, signal, last }) => {
       // A process that was given up may end after the next one has started.
       if (program === mine) handleEnd(code ?? signal, last)

@@ -58,6 +58,10 @@ export interface Turns {
    * Returns the id of the turn that shows the run or has taken its prompt. Undefined if there is none, or none so far.
    */
   turnOf(run: LocalRun): string | undefined
+  /** Notes whether a turn was told to stop. Forgotten with the end of the turn. */
+  setStopping(turnID: string, isStopping: boolean): void
+  /** Whether a turn that goes on was told to stop. */
+  isStopping(turnID: string): boolean
   /** Returns the id of the thread's newest turn that goes on, also if it is held. Undefined if there is none. */
   currentTurn(threadID: string): string | undefined
   /** Forgets everything, without ending runs. Call it when a new process starts. */
@@ -95,6 +99,8 @@ interface Turn {
   joining: LocalRun[]
   /** The calls of commands that were left in the background. Their ends are not shown. */
   readonly leftCallIDs: Set<string>
+  /** Whether it was told to stop. */
+  isStopping: boolean
 }
 
 /** An event that tells of a prompt. */
@@ -174,6 +180,11 @@ export function createTurns(
     },
     setGoal: (threadID, objective) => void goals.set(threadID, objective),
     turnOf: (run) => [...turns].find(([, turn]) => turn.run === run || turn.joining.includes(run))?.[0],
+    setStopping: (turnID, isStopping) => {
+      const turn = turns.get(turnID)
+      if (turn) turn.isStopping = isStopping
+    },
+    isStopping: (turnID) => turns.get(turnID)?.isStopping === true,
     currentTurn: (threadID) => [...turns, ...held].findLast(([, turn]) => turn.threadID === threadID)?.[0],
     clear: () => {
       for (const map of [turns, held, agents, goals, endings]) map.clear()
@@ -215,7 +226,7 @@ export function createTurns(
 
   /** Shows a turn in a run, and the events of it that were held. As a guest, it does not end the run. */
   function beginTurn(turnID: string, threadID: string, run: LocalRun, isGuest: boolean): void {
-    turns.set(turnID, { threadID, run, isGuest, joining: [], leftCallIDs: new Set() })
+    turns.set(turnID, { threadID, run, isGuest, joining: [], leftCallIDs: new Set(), isStopping: false })
     const { events = [] } = held.get(turnID) ?? {}
     held.delete(turnID)
     for (const { event, raw } of events) write(event, raw)

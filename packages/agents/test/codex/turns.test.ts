@@ -45,6 +45,17 @@ test("the end of Codex's own turn does not end the run of a prompt whose turn fo
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
 })
 
+test('a turn is told to stop once, until it ends', async () => {
+  await prompted((turns, run) => {
+    turns.setStopping('own', true)
+    expect([turns.isStopping('own'), turns.isStopping('next')]).toEqual([true, false])
+    write(turns, 'own', end)
+    turns.setStopping('own', true)
+    expect(turns.isStopping('own')).toBe(false)
+    run.end({ type: 'completed' })
+  })
+})
+
 test("Codex's own turn that ends after the response leaves the prompt's run to its turn", async () => {
   const reply = await prompted((turns, run) => {
     turns.promptTaken(run, 'next')

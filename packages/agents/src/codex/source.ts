@@ -180,7 +180,10 @@ export function codex(options: CodexOptions = {}): Source {
     fork: async ({ sessionID }, messageID) => {
       const before = messageID === undefined ? undefined : await turnBegunBy(sessionID, messageID)
       const params = { threadId: sessionID, excludeTurns: true, ...(before && { beforeTurnId: before }), ...chosen }
-      return await ask('thread/fork', params, openedIn)
+      const copy = await ask('thread/fork', params, openedIn)
+      // LocalAgent copies the log too, so the copy is never read.
+      if (url !== undefined) newestTurns.set(copy.sessionID, (await listTurns(copy.sessionID, 1))[0]?.id)
+      return copy
     },
     // Codex keeps the id of a prompt as that of its client. A running turn takes further prompts after its current step.
     capabilities: () => ({ keepsPromptIDs: true, takesPromptsWhileBusy: true }),
@@ -444,14 +447,14 @@ export function codex(options: CodexOptions = {}): Source {
     for (let threadID = nextAgent(); threadID !== undefined; threadID = nextAgent()) {
       const agentID = threadID
       read.add(agentID)
-      await holding(agentID, async () => await readMissed(agentID, loaded.has(agentID)))
+      await holding(agentID, loaded.has(agentID), async () => await readMissed(agentID, loaded.has(agentID)))
     }
     closeUnrepeated(() => true)
   }
 
   /** Follows a root thread. `isLoaded`: Codex had it open before. Does nothing for a sub-agent's. */
   async function followThread(threadID: string, isLoaded: boolean): Promise<void> {
-    await holding(threadID, async () => {
+    await holding(threadID, isLoaded, async () => {
       const found = await readThread(threadID)
       // The turns of a sub-agent belong to those of its parent.
       if (found.parentID !== undefined) return
@@ -459,17 +462,32 @@ export function codex(options: CodexOptions = {}): Source {
     })
   }
 
-  /** Holds the messages of a thread until `read` is done. Ignores it if Codex refuses something: then the thread has no turn. */
-  async function holding(threadID: string, read: () => Promise<void>): Promise<void> {
+  /** Holds the messages of a thread until `read` is done. If Codex refuses something, the turns of the thread don't go on. */
+  async function holding(threadID: string, isLoaded: boolean, read: () => Promise<void>): Promise<void> {
     heldMessages.set(threadID, [])
     try {
-      await read()
+      // Its first turn may have just begun.
+      await (isLoaded && turns.openTurns(threadID).length > 0 ? onceStored(read) : read())
     } catch (error) {
-      // A thread without a turn can't be resumed. It is followed once it has one.
       if (!(error instanceof ReplyError && error.type === 'refused')) throw error
+      endRefused(threadID, error)
     } finally {
       handleHeld(threadID)
     }
+  }
+
+  /**
+   * Ends the open turns of a thread that Codex refused to read or resume, because it was archived, or its process was killed before
+   * it had stored the thread. Reports that. Does nothing without an open turn: a thread that has none is followed once it has one.
+   */
+  function endRefused(threadID: string, cause: ReplyError): void {
+    const open = turns.openTurns(threadID)
+    if (open.length === 0) return
+    // Before the ends of their runs.
+    closeUnrepeated((shown) => shown.threadID === threadID)
+    for (const turnID of open) turns.catchUp(threadID, { turnID, events: [], ending: cutEnding })
+    const problem = `Session ${threadID} can't be opened again after the lost connection, so its runs ended as failed`
+    onError(new ReplyError('refused', `${problem}: ${cause.message}`, { cause }))
   }
 
   /**
@@ -536,14 +554,14 @@ export function codex(options: CodexOptions = {}): Source {
     try {
       const found = await readThread(threadID)
       if (found.parentID !== undefined) return
-      const response = await resumeBegun(threadID)
+      const response = await onceStored(async () => await rpc.request('thread/resume', { threadId: threadID }))
       const all = turnsOfResumed(response)
       openedIn(response)
       agent.update(found)
       resumed.set(threadID, all)
       await agent.read(threadID)
+      newestTurns.set(threadID, all.at(-1)?.id)
       for (const turn of all) {
-        newestTurns.set(threadID, turn.id)
         if (turn.status !== 'inProgress') continue
         for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
       }
@@ -603,13 +621,13 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Resumes a thread whose first turn has just begun. Codex refuses that until it has stored the turn, so this tries
-   * for two seconds.
+   * Asks something about a thread whose first turn may have just begun. Codex refuses that until it has stored the turn, so this
+   * tries for two seconds.
    */
-  async function resumeBegun(threadId: string): Promise<unknown> {
+  async function onceStored<T>(request: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await rpc.request('thread/resume', { threadId })
+        return await request()
       } catch (error) {
         if (attempt === mostAttempts || !(error instanceof ReplyError && error.type === 'refused')) throw error
         await betweenAttempts()

@@ -1,5 +1,5 @@
 import { filesOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
-import { connectSource } from '@reply/core/source'
+import { connectSource, type Source } from '@reply/core/source'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type CodexOptions, codex } from '../../src/codex.ts'
@@ -9,6 +9,7 @@ import { playAnsweredDesk, playDesk, playLateDesk } from './desk-scene.ts'
 import { listenerToken } from './listener.ts'
 import { type ReplayListener, replayListener } from './replay-listener.ts'
 import { dot } from './scenes.ts'
+import { type Respond, scriptedListener } from './scripted-listener.ts'
 import { playToolDesk } from './tool-desk.ts'
 
 /** The thread of the recording of a client that connects late. */
@@ -96,6 +97,56 @@ test('connects again after the listener was gone', async () => {
   await expect.poll(() => listener?.connections()).toBe(connections + 2)
   stop()
   await chat.close()
+})
+
+/**
+ * A chat whose prompt the listener has taken as `turn_1` when the connection is lost. `respond` responds to what follows. Resolves
+ * with the end of its reply, and the errors that were reported.
+ */
+async function lostInMidTurn(respond: Respond) {
+  let isLost = false
+  const scripted = await scriptedListener((method) => {
+    if (method === 'turn/start') return { result: { turn: { id: 'turn_1' } } }
+    return isLost ? respond(method) : undefined
+  })
+  const { url } = scripted
+  const errors: string[] = []
+  const source = codex({ url, onError: (error) => void errors.push(error.message) })
+  const prompt: Source['prompt'] = async (...args) => {
+    await source.prompt(...args)
+    isLost = true
+    scripted.drop()
+  }
+  const chat = connectSource({ ...source, prompt }, { backOff: { minMs: 20, maxMs: 100 } })
+  const reply = await chat.prompt({ text: 'Go.' }).result
+  await chat.close()
+  scripted.close()
+  return { end: [reply.outcome, reply.error?.message ?? textOf(reply)], errors, url }
+}
+
+const refusal = { error: { code: -32600, message: 'session thread_1 is archived.' } }
+
+test.each(['thread/read', 'thread/resume', 'thread/turns/list'])(
+  'a lost session for which Codex refuses %s has a reply that fails, and the reason is reported',
+  async (refused) => {
+    const { end, errors, url } = await lostInMidTurn((method) => (method === refused ? refusal : undefined))
+    expect(end).toEqual(['failed', expect.stringContaining('in the middle of this turn')])
+    const problem = "Session thread_1 can't be opened again after the lost connection, so its runs ended as failed"
+    expect(errors).toEqual([`${problem}: ${url} refused: session thread_1 is archived.`])
+  },
+)
+
+test('a lost session whose first turn Codex has not stored yet goes on', async () => {
+  let refusals = 2
+  const { end, errors } = await lostInMidTurn((method) => {
+    if (method === 'thread/loaded/list') return { result: { data: ['thread_1'] } }
+    if (method === 'thread/resume' && refusals-- > 0) return refusal
+    const items = [{ type: 'agentMessage', id: 'item_1', text: 'It is done.' }]
+    return method === 'thread/turns/list'
+      ? { result: { data: [{ id: 'turn_1', status: 'completed', items }] } }
+      : undefined
+  })
+  expect([end, errors]).toEqual([['completed', 'It is done.'], []])
 })
 
 test('a refused token is told without the token', async () => {

@@ -9,6 +9,7 @@ import { codexVersions } from './codex-stage.ts'
 import { type CutListener, cutListener } from './cut-listener.ts'
 import { promptAndWait } from './desk-scene.ts'
 import { type Listener, startListener, listenerToken as token } from './listener.ts'
+import { connectRawDesk } from './raw-desk.ts'
 
 let listener: Listener | undefined
 let network: CutListener | undefined
@@ -29,12 +30,19 @@ interface Stage {
   readonly chat: Client
   /** What the chat has of the folder. */
   readonly shown: CollectedReplies
+  /** What was reported of the chat's connection. */
+  readonly errors: readonly string[]
   /** Resolves once the chat is connected again, or has lost the connection. */
   is(connection: 'live' | 'lost'): Promise<void>
 }
 
-async function connected(url: string, options: Parameters<typeof connectSource>[1] = {}): Promise<Client> {
-  const client = connectSource(codex({ url, token }), { backOff: { minMs: 20, maxMs: 100 }, ...options })
+async function connected(
+  url: string,
+  options: Parameters<typeof connectSource>[1] = {},
+  errors: string[] = [],
+): Promise<Client> {
+  const onError = (error: ReplyError) => void errors.push(error.message)
+  const client = connectSource(codex({ url, token, onError }), { backOff: { minMs: 20, maxMs: 100 }, ...options })
   clients.push(client)
   await client.ready
   return client
@@ -44,11 +52,12 @@ async function stage(version: string): Promise<Stage> {
   listener = await startListener(version)
   network = await cutListener(listener.url)
   const states: string[] = []
+  const errors: string[] = []
   const desk = await connected(listener.url)
-  const chat = await connected(network.url, { onConnection: (state) => void states.push(state) })
+  const chat = await connected(network.url, { onConnection: (state) => void states.push(state) }, errors)
   const shown = collectReplies(chat, listener.directory)
   const is = async (state: string): Promise<void> => await expect.poll(() => states.at(-1)).toBe(state)
-  return { listener, network, desk, chat, shown, is }
+  return { listener, network, desk, chat, shown, errors, is }
 }
 
 /** The asks that a client gets, as they arrive. */
@@ -72,6 +81,46 @@ describe.each(codexVersions)('the connection to Codex %s', (version) => {
     network.mend()
     const reply = await stream.result
     expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'I begin.'])
+  })
+
+  test.each([
+    ['a whole copy', false],
+    ['an empty copy', true],
+  ])('is lost in mid-turn of %s of a session, and the turn ends: its reply has what it missed', async (_, isEmpty) => {
+    const { network, listener, desk, chat, is } = await stage(version)
+    const first = await chat.prompt({ text: '[scenario:plain] Go.' }).result
+    const { sessionID } = await chat.fork(first.sessionID, isEmpty ? first.promptIDs[0] : undefined)
+    const atDesk = collectReplies(desk, listener.directory)
+    const stream = chat.prompt({ text: '[scenario:slow] Go.', sessionID })
+    await expect.poll(() => stream.reply && textOf(stream.reply)).toBe('I begin.')
+    await atDesk.begun(1)
+    network.cut()
+    await is('lost')
+    listener.model.release('slow')
+    await atDesk.settled((replies) => replies.length === 1)
+    network.mend()
+    const reply = await stream.result
+    expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'I begin.'])
+    const next = await chat.prompt({ text: '[scenario:meanwhile] Go.', sessionID }).result
+    expect([next.outcome, textOf(next)]).toEqual(['completed', 'The second answer.'])
+  })
+
+  test('is lost while the session of a running reply is archived: that fails, and the reason is reported', async () => {
+    const { network, listener, chat, errors, is } = await stage(version)
+    const { sessionID } = await chat.prompt({ text: '[scenario:plain] Go.' }).result
+    const stream = chat.prompt({ text: '[scenario:slow] Go.', sessionID })
+    await expect.poll(() => stream.reply && textOf(stream.reply)).toBe('I begin.')
+    network.cut()
+    await is('lost')
+    const desk = await connectRawDesk(listener.url)
+    expect((await desk.request('thread/archive', { threadId: sessionID })).error).toBeUndefined()
+    desk.close()
+    network.mend()
+    const reply = await stream.result
+    expect([reply.outcome, reply.error?.message]).toEqual(['failed', expect.stringContaining('does not go on')])
+    expect(errors).toEqual([
+      expect.stringContaining(`Session ${sessionID} can't be opened again after the lost connection`),
+    ])
   })
 
   test('is lost while a request waits: it stays pending under its id, and is answered once', async () => {

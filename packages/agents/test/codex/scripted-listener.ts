@@ -7,11 +7,19 @@ export interface ScriptedListener {
   readonly methods: readonly string[]
   /** Answers the prompts that arrived, each with a turn of its own. */
   takePrompts(): void
+  /** Breaks the connections. */
+  drop(): void
   close(): void
 }
 
-/** Starts a listener with the thread `thread_1`, which takes prompts when told to. It needs no token. */
-export async function scriptedListener(): Promise<ScriptedListener> {
+/** The result or error with which a listener responds to a method. Undefined if it responds as usual. */
+export type Respond = (method: string) => { readonly result: object } | { readonly error: object } | undefined
+
+/**
+ * Starts a listener with the thread `thread_1`, which takes prompts when told to, unless `respond` responds to them. It needs no
+ * token.
+ */
+export async function scriptedListener(respond: Respond = () => undefined): Promise<ScriptedListener> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')
   const methods: string[] = []
@@ -20,22 +28,29 @@ export async function scriptedListener(): Promise<ScriptedListener> {
   server.on('connection', (socket) =>
     socket.on('message', (data) => {
       const { id, method } = JSON.parse(String(data))
-      const answer = (result: object): void => socket.send(JSON.stringify({ id, result }))
+      const send = (response: object): void => socket.send(JSON.stringify({ id, ...response }))
+      const answer = (result: object): void => send({ result })
       if (id === undefined) return
       methods.push(method)
-      if (method === 'turn/start') prompts.push(() => answer({ turn: { id: `turn_${methods.length}` } }))
+      const response = respond(method)
+      if (response) send(response)
+      else if (method === 'turn/start') prompts.push(() => answer({ turn: { id: `turn_${methods.length}` } }))
       else answer(/^thread\/(start|resume|read)$/.test(method) ? thread : { data: [] })
     }),
   )
   const address = server.address()
+  const drop = (): void => {
+    for (const client of server.clients) client.terminate()
+  }
   return {
     url: `ws://127.0.0.1:${typeof address === 'object' ? address?.port : undefined}`,
     methods,
     takePrompts: () => {
       for (const take of prompts.splice(0)) take()
     },
+    drop,
     close: () => {
-      for (const client of server.clients) client.terminate()
+      drop()
       server.close()
     },
   }

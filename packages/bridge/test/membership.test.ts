@@ -278,6 +278,26 @@ test('a member whose store failed for long goes on if no other process had its l
   await membership.leave()
 })
 
+test('a member whose store failed for long first takes the leases again that it had, and then those that are free', async () => {
+  const { store, clock, broken, wants, membership, granted, told } = await scene()
+  const others = ['shard/02', 'shard/03']
+  const all = [...both, ...others]
+  expect(await otherBeats(store, { names: all })).toEqual(others)
+  wants.shard = all
+  broken.with = new StoreError('failed', 'The disk is full.')
+  await clock.advance(10_000, rest)
+  broken.with = undefined
+  await clock.advance(1000, rest)
+  // The other one comes back a moment later.
+  expect(await otherBeats(store, { names: all })).toEqual(others)
+  await clock.advance(1000, rest)
+  expect([told.at(-1), granted.length]).toEqual(['back', 2])
+  // It does not come back again.
+  await clock.advance(4000, rest)
+  expect(granted.map(({ name }) => name)).toEqual(all)
+  await membership.leave()
+})
+
 test('a lease that another process took while the store failed is lost, and what waits to be called is not', async () => {
   const { clock, broken, store, membership, lease, granted, told } = await scene()
   broken.with = new StoreError('failed', 'The disk is full.')

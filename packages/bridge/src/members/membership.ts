@@ -205,12 +205,13 @@ export function createMembership(
     let askedAt: number
     let sinceAskedMs: () => number
     let answer: Beat
-    let asked: Awaited<ReturnType<typeof request>>
+    let wants: BeatRequest['wants']
     try {
-      asked = await request()
+      const asked = await request()
+      wants = isQuitting ? {} : hasLapsed() ? wantedAgain(asked.wants) : asked.wants
       askedAt = clock.monotonic()
       sinceAskedMs = stopwatch(clock)
-      answer = await store.beat({ ...asked, ...(isQuitting && { wants: {} }), member, forMs: memberMs })
+      answer = await store.beat({ ...asked, wants, member, forMs: memberMs })
     } catch (error) {
       failure = error
       // The request may have taken longer than the leases.
@@ -233,8 +234,22 @@ export function createMembership(
     if (isJoining) options.onJoined()
     for (const lease of lost) onLost(lease.handle)
     for (const lease of answer.leases) if (!held.has(lease.name)) takeLease(lease)
-    onExcess(excessIn(answer, asked.wants))
+    onExcess(excessIn(answer, wants))
     onBeat?.(answer, { sinceLastMs, isLate: sinceLastMs !== undefined && sinceLastMs > lateMs })
+  }
+
+  /** Whether the leases of this member have ended since its last beat. */
+  function hasLapsed(): boolean {
+    return isMember && sinceBeatMs() > memberMs
+  }
+
+  /**
+   * Returns the wanted leases that this process had. After an outage of the database all members come back within a second. If
+   * each first has its own leases again, the first one of them does not take those of all others, and restore them in vain.
+   */
+  function wantedAgain(wants: BeatRequest['wants']): BeatRequest['wants'] {
+    const groups = Object.entries(wants).map(([group, names]) => [group, names.filter((name) => held.has(name))])
+    return Object.fromEntries(groups)
   }
 
   /**

@@ -134,7 +134,7 @@ async function askElsewhere({ memory, restart, wake, passes, isSaid }: Stage): P
   woken.ask({ type: 'question', requestID: 'que_elsewhere', questions: [colour] }, () =>
     setImmediate(() => woken.end()),
   )
-  await passes('it is shown', () => isSaid(1, /From the terminal, home.*Colour/))
+  await passes('it is shown', () => isSaid(1, /In home.*Colour/))
   return woken
 }
 

@@ -124,7 +124,14 @@ async function answerColour(stage: Stage, chat: number, nth: number): Promise<vo
 }
 
 /** Begins a run of the session of chat 1 that no chat began, and that asks. Resolves when the chat shows that. */
-async function askElsewhere({ memory, restart, wake, passes, isSaid }: Stage): Promise<Job> {
+async function askElsewhere(stage: Stage): Promise<Job> {
+  const woken = await beginElsewhere(stage)
+  await stage.passes('it is shown', () => stage.isSaid(1, /In home.*Colour/))
+  return woken
+}
+
+/** Begins a run of the session of chat 1 that no chat began, and that asks. */
+async function beginElsewhere({ memory, restart, wake }: Stage): Promise<Job> {
   // As a day later: the run of the chat is forgotten, and the chat still works with the session.
   for (const key of [...memory.values.keys()])
     if (/^(home|newest)\//.test(keyWithoutShard(key)) || keyWithoutShard(key).startsWith('execution/'))
@@ -134,7 +141,6 @@ async function askElsewhere({ memory, restart, wake, passes, isSaid }: Stage): P
   woken.ask({ type: 'question', requestID: 'que_elsewhere', questions: [colour] }, () =>
     setImmediate(() => woken.end()),
   )
-  await passes('it is shown', () => isSaid(1, /In home.*Colour/))
   return woken
 }
 
@@ -811,6 +817,19 @@ export const scenes: Readonly<Record<string, Scene>> = {
       await passes('the chat is told', () => isSaid(1, /request above waits for an answer/))
       woken.end()
       await passes('it is over', () => isSaid(1, /Rejected|Answered elsewhere/))
+    },
+  },
+
+  'a request that its chat refuses': {
+    play: async (stage) => {
+      await stage.prompt(1, 'one')
+      stage.telegram.block(1)
+      const woken = await beginElsewhere(stage)
+      // A process that ends before it has left finds the request as one that was refused already.
+      const isLeft = (): boolean => inState(stage, 'session-chat/') === 0
+      await stage.passes('the chat leaves the session', () => isLeft() || stage.isEnded)
+      stage.telegram.block(1, false)
+      woken.end()
     },
   },
 

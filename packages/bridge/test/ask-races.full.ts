@@ -91,7 +91,7 @@ test('a button that is pressed three times at once answers once', async () => {
   const { messageId } = await withButton(chat, 'Allow once')
   const presses = [1, 2, 3].map(() => stage.telegram.press(chat, messageId, 'Allow once').settled)
   const [, ...again] = (await Promise.all(presses)).map(({ text: said }) => said)
-  expect(again).toEqual(['This was already resolved.', 'This was already resolved.'])
+  expect(again).toEqual([1, 2].map(() => expect.stringMatching(/^This was already resolved/)))
   await stage.answered(chat, 'It is touched.')
   await isOver(chat)
   expect(times(chat, 'It is touched.')).toBe(1)
@@ -103,7 +103,7 @@ test('of two people who answer at once the first is heard and named, and the oth
   const { messageId } = await withButton(group, 'Blue')
   stage.telegram.press(group, messageId, 'Blue', { from: bob })
   const late = await stage.telegram.press(group, messageId, 'Red', { from: cat }).settled
-  expect(late.text).toBe('This was already resolved.')
+  expect(late.text).toMatch(/^This was already resolved/)
   await stage.answered(group, 'As you like.')
   await stage.answered(group, 'Blue · Bob')
   expect(times(group, 'As you like.')).toBe(1)

@@ -78,7 +78,7 @@ test('a day of forty interactions: each screen shows what its server says, once,
   telegram.say(group, '@fake_bot touch [scenario:touch]', bob)
   const asked = await told(group, 'touch asked-for.txt')
   const refused = await telegram.press(group, asked.messageId, 'Allow once', bob).settled
-  expect(refused.text).toContain('not allowed')
+  expect(refused.text).toContain('it requires the right `approve`')
   telegram.press(group, asked.messageId, 'Allow once', ann)
   await told(group, answer('touch'))
   // A queue: shown, edited, dropped.

@@ -180,7 +180,7 @@ test.concurrent('two questions, one with several answers, are answered in one di
   const { reply, screen } = await end(id)
   expect(reply.asks).toMatchObject([{ status: 'answered', answers: [['Blue'], ['Cheese', 'Olives']] }])
   const late = await discord.submit(opened, { Colour: 'Red', Toppings: ['Onions'] }).settled
-  expect(late.texts).toEqual(['This was already resolved.'])
+  expect(late.texts).toEqual(['This was already resolved: ✅ Blue, Cheese, Olives · Ada'])
   expect(screen.every(({ rows }) => rows.length === 0)).toBe(true)
   expect(withoutChanges(screen.at(-1)?.text ?? '')).toBe('As you like.')
 })
@@ -206,7 +206,7 @@ test.concurrent("a sub-agent's permission is allowed by a button", async () => {
     (label) => discord.press(id, ask.messageId, label, { from: person }).settled,
   )
   const texts = (await Promise.all(presses)).map((press) => press.texts)
-  expect(texts).toEqual([[expect.stringContaining('once')], ['This was already resolved.']])
+  expect(texts).toEqual([[expect.stringContaining('once')], [expect.stringMatching(/^This was already resolved/)]])
   const { reply, screen } = await end(id)
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'I delegate this.\n\nIt was done.'])
   expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(true)

@@ -199,7 +199,7 @@ test('two questions are answered, one by a button and one by numbers', async () 
   expect(ours(person).at(-1)?.text).toBe('As you like.')
   whatsapp.press(person, first.id, 'Red')
   const late = await seen(() => ours(person).find((one) => one.text.includes('resolved')))
-  expect(late.text).toBe('This was already resolved.')
+  expect(late.text).toBe('This was already resolved: ✅ Blue, S, L · Ada')
 })
 
 test('/stop aborts', async () => {

@@ -91,11 +91,7 @@ async function pressAsAnother({ name, platform, alone, offered, isTouched, expec
   platform.say('bob', `Touch [scenario:refused${name}]`)
   await offered('Allow once')
   await platform.press('bob', 'Allow once')
-  await expect
-    .poll(() =>
-      alone('You can’t answer this: it requires the right `approve`. The bridge’s operator can add it to your rights.'),
-    )
-    .toBe(1)
+  await expect.poll(() => alone('You can’t answer this: it requires the right ')).toBe(1)
   await platform.press('ann', 'Reject')
   await expect.poll(() => platform.labels()).not.toContain('Reject')
   expect(isTouched('refused')).toBe(false)

@@ -105,6 +105,20 @@ const quoteOf = (words: string, chat = ann): number | undefined =>
   telegram.screen(chat).find(({ from, text }) => from === 'bot' && text.includes('Understood') && text.includes(words))
     ?.messageId
 
+/** Begins a run at the desk that asks, and says "yes" in the chat. Resolves with the run once the chat says that this answers nothing. */
+async function answerDeskBySpeaking(): Promise<LocalRun> {
+  await start()
+  telegram.say(ann, 'Hi')
+  await says('Did: Hi')
+  const run = agent.desk('ses_1', 'Go')
+  run.write(touching.call)
+  run.ask({ ...touching.ask, reply: (given) => void answers.push(given) })
+  await says('touch a')
+  speak('yes')
+  await says('never answers a request')
+  return run
+}
+
 /** Begins a run that goes on until the returned function is called. */
 async function busy(chat = ann, from = people.ann): Promise<() => void> {
   telegram.say(chat, chat === group ? '@fake_bot wait' : 'wait', { from })
@@ -277,15 +291,7 @@ describe('a voice note never answers', () => {
   })
 
   test('a request of the desk: it waits until that is answered, and then runs', async () => {
-    await start()
-    telegram.say(ann, 'Hi')
-    await says('Did: Hi')
-    const run = agent.desk('ses_1', 'Go')
-    run.write(touching.call)
-    run.ask({ ...touching.ask, reply: (given) => void answers.push(given) })
-    await says('touch a')
-    speak('yes')
-    await says('never answers a request')
+    const run = await answerDeskBySpeaking()
     speak('behind it')
     await expect.poll(() => quoteOf('behind it')).toBeDefined()
     expect([answers, agent.heard]).toEqual([[], ['Hi']])
@@ -298,15 +304,7 @@ describe('a voice note never answers', () => {
   })
 
   test('a request of the desk, nor does the text that a person writes in its place, which need not wait', async () => {
-    await start()
-    telegram.say(ann, 'Hi')
-    await says('Did: Hi')
-    const run = agent.desk('ses_1', 'Go')
-    run.write(touching.call)
-    run.ask({ ...touching.ask, reply: (given) => void answers.push(given) })
-    await says('touch a')
-    speak('yes')
-    await says('never answers a request')
+    const run = await answerDeskBySpeaking()
     telegram.say(ann, 'I mean no', { replyTo: quoteOf('yes') ?? 0 })
     await says('Changed number 1.')
     // The agent has it, and takes it after the desk's run.

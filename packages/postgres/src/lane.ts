@@ -11,14 +11,20 @@ export interface Lane {
   /** Commits. Commits that wait at the same time are sent together. */
   commit(commit: Commit): Promise<Committed>
   /**
-   * Reads the rows of a range of keys, from `low` to before `high`. Reads that wait at the same time are sent together: a statement is
+   * Reads the rows of a range. Reads that wait at the same time are sent together: a statement is
    * run once for all of its ranges.
    */
-  read<Row extends object>(statement: RangeStatement<Row>, low: Buffer, high: Buffer): Promise<readonly Row[]>
+  read<Row extends object>(statement: RangeStatement<Row>, range: KeyRange): Promise<readonly Row[]>
   /** Runs a statement that can be repeated without harm. Resolves with its rows. */
   run<Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[]): Promise<readonly Row[]>
   /** Waits for the calls so far, at most `closeMs`, and then rejects those that are left, and all later ones. */
   close(): Promise<void>
+}
+
+/** The keys from `low` to before `high`, in the order of their bytes. */
+export interface KeyRange {
+  readonly low: Buffer
+  readonly high: Buffer
 }
 
 /** A statement that reads the rows of several ranges, by `inRanges`. */
@@ -52,18 +58,16 @@ type TimedCommit = Omit<Commit, 'withinMs'> & { readonly leftMs: (() => number) 
 /** A commit or another call that was not answered yet. */
 type Task = { readonly reject: (error: StoreError) => void } & (
   | { readonly type: 'commit'; readonly commit: TimedCommit; readonly resolve: (result: Committed) => void }
-  | { readonly type: 'read'; readonly range: Range; readonly resolve: (rows: readonly pg.QueryResultRow[]) => void }
+  | {
+      readonly type: 'read'
+      readonly sql: string
+      readonly range: KeyRange
+      readonly resolve: (rows: readonly pg.QueryResultRow[]) => void
+    }
   | { readonly type: 'run'; readonly run: () => Promise<void> }
 )
 type ReadTask = Extract<Task, { readonly type: 'read' }>
 type CommitTask = Extract<Task, { readonly type: 'commit' }>
-
-/** A range that a statement is to read. */
-interface Range {
-  readonly sql: string
-  readonly low: Buffer
-  readonly high: Buffer
-}
 
 /** How long a batch may take, in ms. Then it is sent again, which is harmless. */
 const commitMs = 3000
@@ -104,12 +108,11 @@ export function createLane(connection: Connection, schema: string, server: strin
 
   async function read<Row extends object>(
     { sql, toRow }: RangeStatement<Row>,
-    low: Buffer,
-    high: Buffer,
+    range: KeyRange,
   ): Promise<readonly Row[]> {
     requireOpen()
     const rows = await new Promise<readonly pg.QueryResultRow[]>((resolve, reject) =>
-      add({ type: 'read', range: { sql, low, high }, resolve, reject }),
+      add({ type: 'read', sql, range, resolve, reject }),
     )
     return rows.flatMap((row) => toRow(row) ?? [])
   }
@@ -154,10 +157,10 @@ export function createLane(connection: Connection, schema: string, server: strin
 
   /** Runs each statement of some reads once for all of its ranges. A read that is refused rejects alone. Never rejects. */
   async function readBatch(batch: readonly ReadTask[]): Promise<void> {
-    for (const sql of new Set(batch.map(({ range }) => range.sql)))
+    for (const sql of new Set(batch.map((one) => one.sql)))
       await readRanges(
         sql,
-        batch.filter(({ range }) => range.sql === sql),
+        batch.filter((one) => one.sql === sql),
       )
   }
 

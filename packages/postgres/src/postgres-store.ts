@@ -6,7 +6,7 @@ import { addressOf, type Connection, connectMs, createConnection, sizeOf } from 
 import { afterPrefix, isKey, keyBytes, keyText, packed, unpacked } from './encoding.ts'
 import { closedError, isRefusedByServer, toStoreError } from './errors.ts'
 import { createHintListener, type HintListenerOptions } from './hints.ts'
-import { createLane, inRanges, type RangeStatement } from './lane.ts'
+import { createLane, inRanges, type KeyRange, type RangeStatement } from './lane.ts'
 import { channelOf, migrate, versionOf } from './schema.ts'
 
 /** Where a state is in PostgreSQL. */
@@ -125,10 +125,10 @@ function openStore(options: PostgresStoreOptions): Store {
   const hints = createHintListener({ ...listeningOf(options, pool, lane.run), channel: channelOf(schema) })
   let isClosed = false
   return {
-    read: async (key) => (await lane.read(values, ...onlyKey(key)))[0]?.value,
-    list: async (prefix) => await lane.read(values, ...keysOf(prefix)),
-    queue: async (name) => await lane.read(entries, ...onlyKey(name)),
-    queues: async (prefix) => (await lane.read(queueNames, ...keysOf(prefix))).map(({ name }) => name),
+    read: async (key) => (await lane.read(values, onlyKey(key)))[0]?.value,
+    list: async (prefix) => await lane.read(values, keysOf(prefix)),
+    queue: async (name) => await lane.read(entries, onlyKey(name)),
+    queues: async (prefix) => (await lane.read(queueNames, keysOf(prefix))).map(({ name }) => name),
     // The server may crash while the process goes on, so each commit survives that, whatever `survives` is.
     commit: async (writes, lease, { hint, withinMs } = {}) => await lane.commit({ writes, lease, hint, withinMs }),
     beat: async (request) => {
@@ -186,14 +186,14 @@ function openStore(options: PostgresStoreOptions): Store {
 /** Comes after all keys: no byte of one is 0xff. */
 const afterAll = Buffer.of(0xff)
 
-/** Returns the first key of a prefix, and the first one after it. */
-function keysOf(prefix: string): readonly [Buffer, Buffer] {
-  return [keyBytes(prefix), afterPrefix(prefix) ?? afterAll]
+/** Returns the range of the keys with a prefix. */
+function keysOf(prefix: string): KeyRange {
+  return { low: keyBytes(prefix), high: afterPrefix(prefix) ?? afterAll }
 }
 
-/** Returns a key, and the first one after it. */
-function onlyKey(key: string): readonly [Buffer, Buffer] {
-  return [keyBytes(key), Buffer.concat([keyBytes(key), Buffer.of(0)])]
+/** Returns the range of one key. */
+function onlyKey(key: string): KeyRange {
+  return { low: keyBytes(key), high: Buffer.concat([keyBytes(key), Buffer.of(0)]) }
 }
 
 /**

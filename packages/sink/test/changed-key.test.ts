@@ -51,6 +51,19 @@ describe('a reply whose prompt becomes known', () => {
     expect([shown(scene), formers]).toEqual([['All of it.'], [keyOf(unnamed.startedAt)]])
   })
 
+  test('has its ledger under that prompt at once, also while nothing else is to be shown', async () => {
+    const asking = { asks: [permits()] }
+    const scene = createScene({ sink: { policy: { statusAfterMs: 600_000 } } })
+    scene.show(replyWith([], { ...asking, ...unnamed }))
+    await scene.pass(5000)
+    scene.show(replyWith([], asking))
+    await scene.pass(5000)
+    scene.restart()
+    scene.show(replyWith([], asking))
+    await scene.pass(5000)
+    expect(posts(scene)).toBe(1)
+  })
+
   test('counts a request as doubtful that both processes posted', async () => {
     const asking = { asks: [permits()] }
     const scene = createScene({ sink: { policy: { statusAfterMs: 600_000 } } })

@@ -125,12 +125,13 @@ function routesWithHomes(config: Pick<BridgeConfig, 'servers' | 'routes' | 'mirr
 
 /** Returns the server of each home chat, and of each chat that mirrors one. The first server with a chat has it. */
 function homeRoutesIn({ servers, mirrors }: Pick<BridgeConfig, 'servers' | 'mirrors'>): BridgeConfig['routes'] {
-  const homes = Object.entries(servers).flatMap(([server, { homeChat }]) => {
-    if (homeChat === undefined) return []
+  const routes: Record<string, string> = {}
+  for (const [server, { homeChat }] of Object.entries(servers)) {
+    if (homeChat === undefined) continue
     const mirrored = mirrors.filter((group) => group.includes(homeChat)).flat()
-    return [homeChat, ...mirrored].map((chat): readonly [string, string] => [chat, server])
-  })
-  return Object.fromEntries(homes.toReversed())
+    for (const chat of [homeChat, ...mirrored]) routes[chat] ??= server
+  }
+  return routes
 }
 
 /** Whether two entries name the same address and folder, or the whole server and a folder there. */

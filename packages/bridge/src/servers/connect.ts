@@ -63,9 +63,9 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
   }
   if (agent !== undefined) {
     const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
-    const mcpServers = Object.entries(server.mcpServers ?? {}).map(([name, [command, ...args]]) => ({
-      ...{ name, command, args, env: [] },
-    }))
+    const mcpServers = Object.entries(server.mcpServers ?? {}).map(([name, [command, ...args]]) => {
+      return { name, command, args, env: [] }
+    })
     const source = (await loadAgentSource())(agent, { cwd: directory, env, mcpServers, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }

@@ -170,8 +170,16 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     onError,
   })
   const notices = createNotices({
-    ...{ state, lease, targets: host.noticeTargets, channels, people, mirrors, activity: host.activity },
-    ...{ clock, emit, onError },
+    state,
+    lease,
+    targets: host.noticeTargets,
+    channels,
+    people,
+    mirrors,
+    activity: host.activity,
+    clock,
+    emit,
+    onError,
   })
   const tries = createTries({ state, failed, turns: host.turns, clock, onError })
   const runs = createActiveRuns(mirrors)

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { ReplyError, type ReplyEvent, textOf } from '../../src/index.ts'
+import { ReplyError, type ReplyEvent, type ReplyStream, textOf } from '../../src/index.ts'
 import { connectSource, type SessionRead, type Source } from '../../src/source.ts'
 import { busy, ended, idle, text, user } from '../make.ts'
 import { createMemorySource } from '../source/memory-source.ts'
@@ -11,6 +11,20 @@ const unanswered = (): never => {
   throw new ReplyError('unreachable', 'It does not answer.')
 }
 const childID = 'ses_below'
+
+/** Finds a prompt that an earlier process queued as `msg_9`, and that waits. Resolves with its stream. */
+async function resumeWaiting({
+  opencode,
+  rest,
+  waiting,
+}: Pick<Awaited<ReturnType<typeof stage>>, 'opencode' | 'rest' | 'waiting'>): Promise<ReplyStream> {
+  waiting.push('msg_9')
+  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
+  await rest()
+  const resumed = await found
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  return resumed.stream
+}
 
 /** An agent whose session is at work on a first prompt, and keeps later ones until their turn. */
 async function stage({ withdraws = (): boolean => true, reads = (): boolean => true } = {}) {
@@ -226,26 +240,18 @@ test('a prompt that another client took back ends as aborted', async () => {
 
 test('a prompt that an earlier process queued is found where it waits, and followed from there', async () => {
   const { opencode, rest, advance, waiting, deliver } = await stage()
-  waiting.push('msg_9')
-  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
-  await rest()
-  const resumed = await found
-  if (resumed.type !== 'found') throw new Error(resumed.type)
+  const stream = await resumeWaiting({ opencode, rest, waiting })
   await advance(300_000)
-  expect(resumed.stream.reply).toBeUndefined()
+  expect(stream.reply).toBeUndefined()
   await deliver(...answer('m2', 'Both.'), idle(sessionID))
-  expect(textOf(await resumed.stream.result)).toBe('Both.')
+  expect(textOf(await stream.result)).toBe('Both.')
   await opencode.close()
 })
 
 test('a queued prompt of an earlier process can be taken back', async () => {
   const { opencode, rest, waiting, withdrawn, first } = await stage()
-  waiting.push('msg_9')
-  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
-  await rest()
-  const resumed = await found
-  if (resumed.type !== 'found') throw new Error(resumed.type)
-  expect((await resumed.stream.abort()).outcome).toBe('aborted')
+  const stream = await resumeWaiting({ opencode, rest, waiting })
+  expect((await stream.abort()).outcome).toBe('aborted')
   expect([withdrawn, first.reply?.phase]).toEqual([['msg_9'], 'working'])
   await opencode.close()
 })
@@ -262,12 +268,7 @@ test.each(failing)(
     let failures = 1
     const withdraws = (): boolean => (failures-- > 0 ? fail() : true)
     const { opencode, memory, rest, waiting, withdrawn, first, advance } = await stage({ withdraws })
-    waiting.push('msg_9')
-    const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
-    await rest()
-    const resumed = await found
-    if (resumed.type !== 'found') throw new Error(resumed.type)
-    const stopped = resumed.stream.abort()
+    const stopped = (await resumeWaiting({ opencode, rest, waiting })).abort()
     await advance(10_000)
     expect((await stopped).outcome).toBe('aborted')
     expect([withdrawn, first.reply?.phase, memory.aborted]).toEqual([['msg_9'], 'working', []])
@@ -293,12 +294,7 @@ test.each(failing)(
 
 test('a queued prompt that can’t be withdrawn is not stopped, and the run before it goes on', async () => {
   const { opencode, memory, rest, waiting, first, advance } = await stage({ withdraws: unanswered })
-  waiting.push('msg_9')
-  const found = opencode.resume({ sessionID, messageID: 'msg_9', at: 0 })
-  await rest()
-  const resumed = await found
-  if (resumed.type !== 'found') throw new Error(resumed.type)
-  const stopped = resumed.stream.abort()
+  const stopped = (await resumeWaiting({ opencode, rest, waiting })).abort()
   await advance(31_000)
   expect((await stopped).lostReason).toBe('not-stopped')
   expect([waiting, first.reply?.phase, memory.aborted]).toEqual([['msg_9'], 'working', []])

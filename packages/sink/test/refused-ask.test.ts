@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { permits, replyWith, settledWith, text } from './make.ts'
+import { createScene } from './scene.ts'
+
+test('the error of a request that the platform refuses to post says so, and that of a text does not', async () => {
+  const fake = { faults: [{ call: 1, type: 'refused' }] } as const
+  const asking = createScene({ fake })
+  asking.show(replyWith([], { asks: [permits()] }))
+  await asking.pass(5000)
+  const answering = createScene({ fake })
+  answering.show(settledWith([text('An answer.')]))
+  await answering.end()
+  const refusals = [asking, answering].map(({ errors }) => errors.map(({ type, isRefusedAsk }) => [type, isRefusedAsk]))
+  expect(refusals).toEqual([[['port', true]], [['port', false]]])
+})

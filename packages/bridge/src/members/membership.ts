@@ -63,6 +63,8 @@ const marginMs = 500
 const callsMs = memberMs - marginMs
 /** How often a member beats, in ms. */
 const beatMs = 1000
+/** For how long members that come back leave the leases of others to them, in ms. Each asks again at least every `beatMs`. */
+const regainMs = 2000
 /** A beat that comes later than this after the last one is late, in ms. */
 const lateMs = 2 * beatMs
 /** How often a process that is not admitted asks again, in ms. */
@@ -117,6 +119,8 @@ export function createMembership(
   /** By name: the fences of leases that this process released. A beat that was in flight may still list them. */
   const releasedFences = new Map<string, number>()
   let isMember = false
+  /** Until when this process takes no other leases than those that it had, by the monotonic clock. */
+  let regainedUntil = Number.NEGATIVE_INFINITY
   /** Returns how long ago the last beat of a member was sent, in ms. */
   let sinceBeatMs = (): number => Number.POSITIVE_INFINITY
   let callsAllowed = newAbortController()
@@ -208,7 +212,8 @@ export function createMembership(
     let wants: BeatRequest['wants']
     try {
       const asked = await request()
-      wants = isQuitting ? {} : hasLapsed() ? wantedAgain(asked.wants) : asked.wants
+      if (hasLapsed()) regainedUntil = clock.monotonic() + regainMs
+      wants = isQuitting ? {} : clock.monotonic() < regainedUntil ? wantedAgain(asked.wants) : asked.wants
       askedAt = clock.monotonic()
       sinceAskedMs = stopwatch(clock)
       answer = await store.beat({ ...asked, wants, member, forMs: memberMs })
@@ -244,7 +249,7 @@ export function createMembership(
   }
 
   /**
-   * Returns the wanted leases that this process had. After an outage of the database all members come back within a second. If
+   * Returns the wanted leases that this process had. After an outage of the database all members come back at about the same time. If
    * each first has its own leases again, the first one of them does not take those of all others, and restore them in vain.
    */
   function wantedAgain(wants: BeatRequest['wants']): BeatRequest['wants'] {
@@ -341,6 +346,7 @@ export function createMembership(
     const lost = [...held.values()]
     const wasMember = isMember
     isMember = false
+    regainedUntil = Number.NEGATIVE_INFINITY
     sinceBeatMs = () => Number.POSITIVE_INFINITY
     callsAllowed.abort(takenOverError())
     for (const own of lost) drop(own)

@@ -450,7 +450,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     const follow = toFollowHint(hint)
     if (follow) serverWatches.lookAgain(follow.server, follow.sessionID)
     else if (hint === '') for (const server of serverNames) serverWatches.lookAgain(server)
-    if (hint === 'free' || hint === 'frozen' || hint === 'demand') beatNow()
+    // After `stop`, it takes none of the leases that are free.
+    if (hint === 'frozen' || hint === 'demand' || (hint === 'free' && !stopped)) beatNow()
   }
 
   /** Beats now. Ignores errors, because the next regular beat is soon. */
@@ -611,15 +612,16 @@ export function createBridge(options: BridgeOptions): Bridge {
     membership.quit()
     isListening = false
     stopSweep()
-    receiver.stop()
     serverWatches.stop()
-    stopHints()
     const deadline = clock.now() + stopMs
     const left = (): number => Math.max(0, deadline - clock.now())
     // Sinks post through the connections.
     const shardsMs = left() - channelsMs
     await (membership.others() > 0 ? shards.handOver(shardsMs) : shards.stopAll(shardsMs))
     await waitAtMost(Promise.allSettled([listeners.stopAll()]), left(), clock)
+    // Until here, others may have received something for the shards that are left, or answered a press that this process received.
+    receiver.stop()
+    stopHints()
     await waitAtMost(
       Promise.allSettled([...servers.values()].map(async (server) => await server.close())),
       left(),

@@ -33,12 +33,14 @@ export function survivingAgent(act: (job: Job) => void, clock: Clock) {
   const heard: string[] = []
   /** The names of the files of each prompt. */
   const heardFiles: (readonly string[])[] = []
+  /** The prompts of the runs that bridges stopped. */
+  const canceled: string[] = []
   /** The titles of the sessions. */
   const sessions = new Map<string, string>()
   const kept: Kept[] = []
   const connected = new Set<ReturnType<typeof createLocalAgent>>()
   let isLosing = false
-  return { heard, heardFiles, connectTo, wake, loses }
+  return { heard, heardFiles, canceled, connectTo, wake, loses }
 
   /** Loses what bridges send from now on, or no longer. */
   function loses(isSo: boolean): void {
@@ -98,7 +100,9 @@ export function survivingAgent(act: (job: Job) => void, clock: Clock) {
       cancel: async (run) => {
         await untilAlive()
         const one = kept.find((each) => each.runs.has(run))
-        if (one) jobOf(one).end({ type: 'aborted' })
+        if (!one) return
+        canceled.push(one.text)
+        jobOf(one).end({ type: 'aborted' })
       },
       close: () => void connected.delete(agent),
     })

@@ -91,6 +91,7 @@ beforeEach(async () => {
       return
     }
     if (job.text === 'touch') {
+      held.set(job.text, job)
       job.write(touching.call)
       job.ask({ ...touching.ask, requestID: `per_${sessions.length}` }, (answer) => {
         allowed.push(answer)
@@ -348,6 +349,38 @@ test('a bridge that stops hands its shards over, and the other one goes on with 
   expect(first.shards()).toBe(0)
   await endRun(run)
   expect(agent.heard).toEqual(['hold'])
+})
+
+/** Has a member stop while a chat waits for a call that takes long, so that it keeps the chat's shard for a while. */
+async function stopWaiting(member: Member, chat: number, write: () => void): Promise<void> {
+  telegram.inject({ type: 'delay', delayMs: 3000, method: /^(send|edit).*Message/ })
+  write()
+  const writtenAt = clock.now()
+  await passes('the chat lacks a text', () => clock.now() - writtenAt >= 500)
+  void member.bridge.stop()
+  await passes('it gave back the idle shards', () => member.shards() < 4)
+  expect(member.owns(chat)).toBe(true)
+}
+
+test('a press at another bridge reaches one that stops, as long as that has the chat', async () => {
+  const [first, second] = await startTwo()
+  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
+  const messageID = await beginAsk(chat)
+  await stopWaiting(first, chat, () => held.get('touch')?.write({ type: 'text', delta: 'More.' }))
+  receiver = second
+  const pressed = telegram.press(chat, messageID, 'Allow once', { from: { id: chat, name: 'Ann' } })
+  await passes('the person is told', () => pressed.status !== 'waiting', 500)
+  expect([pressed.text, allowed, first.owns(chat)]).toEqual(['✅ once', [{ type: 'once' }], true])
+})
+
+test('a /stop at another bridge reaches one that stops, as long as that has the chat', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  await stopWaiting(first, chat, () => held.get('hold')?.write({ type: 'text', delta: 'More.' }))
+  receiver = second
+  telegram.say(chat, '/stop')
+  await passes('the run is stopped', () => agent.canceled.includes('hold'), 500)
+  expect(first.owns(chat)).toBe(true)
 })
 
 test('a bridge that freezes loses its shards, makes no call for them when it wakes, and takes its share again', async () => {

@@ -121,6 +121,31 @@ test('sessions of the desk are listed and taken over with `approve` alone', asyn
   expect([posted('touch mine').length, posted('touch mine', 2).length]).toEqual([1, 0])
 })
 
+test('a session is listed to others with `approve` once its chat has left it, but not in a group', async () => {
+  const group = -1_001_000_001_234
+  const people = {
+    ann: { ids: ['telegram:1'], may: ['prompt', 'approve'] },
+    bob: { ids: ['telegram:2'], may: ['approve'] },
+  } as const
+  const { passes, said, telegram } = await startDesk({ server: { directory: '/shop' }, people, groups: [group] })
+  const from = { id: 2, name: 'Bob' }
+  const listedIn = async (chat: number): Promise<string | undefined> => {
+    const before = said(chat).length
+    telegram.say(chat, chat < 0 ? '/sessions@fake_bot' : '/sessions', { from })
+    await passes(() => said(chat).length > before)
+    return said(chat).at(-1)
+  }
+  const none = 'This chat has no sessions yet.'
+  expect(await listedIn(2)).toBe(none)
+  telegram.say(1, '/new')
+  await passes(shows('new session'))
+  expect(await listedIn(2)).toMatch(/^Sessions.*\n\n1\. /s)
+  expect(await listedIn(group)).toBe(none)
+  telegram.say(2, `/switch ${sessionID}`, { from })
+  await passes(shows('now continues', 2))
+  expect(posted('now continues', 2)).toHaveLength(1)
+})
+
 test('a request that waits is shown once the chat takes its session over, or follows requests again', async () => {
   const { desk, passes, telegram } = await startDesk({ server: { directory: '/shop' } })
   const other = desk('ses_desk', 'Go', '/shop')

@@ -36,8 +36,8 @@ export interface Routes {
   writesToLeave(place: ChatPlace, session: SessionRef): Promise<readonly Write[]>
   /** Returns the sessions that were used in a place, newest first. */
   usedSessions(place: ChatPlace): Promise<readonly UsedSession[]>
-  /** Returns the ids of all sessions that any chat used. */
-  sessionsOfChats(): Promise<ReadonlySet<string>>
+  /** Returns the chats that work with sessions of a server, by the sessions. Without those that use another server by now. */
+  workingChats(server: string): Promise<ReadonlyMap<string, ChatPlace>>
   /** Returns the writes that remember the session of messages, for 90 days. */
   writeMessages(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
   /** Keeps messages in memory for the next session of the place: the newest 20. */
@@ -59,7 +59,12 @@ const authorKey = ({ channel, actor }: Author): string => `${channel}:${actor.id
 
 /** Returns the key of the chat that works with a session. Any process may read it. */
 export function sessionChatKey(server: string, sessionID: string): string {
-  return `session-chat/${encodeURIComponent(server)}/${sessionID}`
+  return `${sessionChatPrefix(server)}${sessionID}`
+}
+
+/** Returns the prefix of `sessionChatKey` for all sessions of a server. */
+function sessionChatPrefix(server: string): string {
+  return `session-chat/${encodeURIComponent(server)}/`
 }
 
 /** How long a reply to a message still finds its session, and a chat lists a session, in ms: 90 days. */
@@ -89,8 +94,7 @@ export function createRoutes(
     writeUsed,
     writesToLeave,
     usedSessions,
-    sessionsOfChats: async () =>
-      new Set((await state.list('session/')).map(({ value }) => toUsedSession(value).sessionID)),
+    workingChats,
     writeMessages,
     rememberForNextSession,
     writeAuthor,
@@ -173,6 +177,14 @@ export function createRoutes(
   async function usedSessions(place: ChatPlace): Promise<readonly UsedSession[]> {
     const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
+  }
+
+  /** Returns the chats that prompted or switched to sessions of a server last, and have not left them. */
+  async function workingChats(server: string): Promise<ReadonlyMap<string, ChatPlace>> {
+    const prefix = sessionChatPrefix(server)
+    const stored = await state.list(prefix)
+    const chats = stored.map(({ key, value }) => [key.slice(prefix.length), toSessionChat(value)] as const)
+    return new Map(chats.filter(([, chat]) => serverOfChat(options, chat) === server))
   }
 
   /** Returns the writes that store the session of messages. */

@@ -71,16 +71,17 @@ export function switchCommand(services: CommandServices): Command {
 /**
  * Returns the sessions that a person can choose in the place, in the order of their numbers: those used there, or all of the
  * project for an admin in a private chat without mirrors. With the right `approve`, there and in the server's `homeChat`, also those
- * that no chat has used. Only those used there if the config has no directory for the server. Leaves out sessions that the server does not list.
+ * that no other chat works with. Only those used there if the config has no directory for the server: it then lists those of all folders.
+ * Leaves out sessions that the server does not list.
  */
 async function sessionChoices(
-  { config, routes, mirrors }: CommandServices,
+  { config, routes, mirrors, channels }: CommandServices,
   { place, person, route, client }: SessionRequest,
 ): Promise<readonly SessionChoice[]> {
   const used = (await routes.usedSessions(place)).filter(({ server }) => server === route.server)
   const directory = config.servers[route.server]?.directory
   const sessions = await client.sessions({ directory })
-  // Only in a private chat, because the others in a shared chat may not see all of the project.
+  // Not in any group, because all of its members see the list, also those without the right.
   const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
   const showsAll = person.may.has('admin') && isPrivate && directory !== undefined
   const homeChat = config.servers[route.server]?.homeChat
@@ -88,14 +89,23 @@ async function sessionChoices(
   const showsDesk = !showsAll && directory !== undefined && person.may.has('approve') && (isPrivate || isHome)
   const titles = new Map(sessions.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
   const own = used.map(({ sessionID }) => sessionID)
-  const ofChats = showsDesk ? await routes.sessionsOfChats() : new Set(own)
   const all = sessions.map(({ sessionID }) => sessionID)
-  const ids = showsAll ? all : showsDesk ? [...own, ...all.filter((id) => !ofChats.has(id))] : own
+  const ids = showsAll ? all : showsDesk ? [...own, ...(await freeIn(all))] : own
   // Omits sessions of other directories and deleted ones, which the server doesn't list.
   return ids.flatMap((sessionID) => {
     const title = titles.get(sessionID)
     return title === undefined ? [] : [{ sessionID, title }]
   })
+
+  /** Returns the sessions that were not used in the place and that no other chat works with. */
+  async function freeIn(sessionIDs: readonly string[]): Promise<readonly string[]> {
+    const working = await routes.workingChats(route.server)
+    const isElsewhere = (id: string): boolean => {
+      const chat = working.get(id)
+      return chat !== undefined && channels.has(chat.channel) && mirrors.keyOf(chat) !== mirrors.keyOf(place)
+    }
+    return sessionIDs.filter((id) => !own.includes(id) && !isElsewhere(id))
+  }
 }
 
 /**

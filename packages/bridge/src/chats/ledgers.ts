@@ -4,7 +4,7 @@ import { isTakenOver } from '../error.ts'
 import type { HeldLease } from '../members/membership.ts'
 import type { ChatPlace } from '../place.ts'
 import type { State } from '../state/state.ts'
-import { StoreError, type Write } from '../store/store.ts'
+import { type StoredValue, StoreError, type Write } from '../store/store.ts'
 import type { Routes } from './routes.ts'
 
 /** How long the ledger of a reply is kept, in ms: 30 days. */
@@ -70,27 +70,29 @@ export function ledgersOf({
   }
 
   /**
-   * Returns the ledger of a reply, or that of a status message that an earlier process left in the session, see
+   * Returns the ledger of a reply, or with the first one of a session that of a status message that an earlier process left there, see
    * `leftStatusLedger`. Undefined if there is none, or if another reply continues it.
    */
   async function readLedger(key: string): Promise<string | undefined> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
     // Another reply continues this ledger.
     if ([...continuedKeys.values()].includes(key)) return undefined
-    return (await state.read(keyOf(key))) ?? (await leftStatusLedger(key))
+    const session = key.slice(0, key.lastIndexOf('/') + 1)
+    if (!ledgerKeyOf(key) || checkedSessions.has(session)) return await state.read(keyOf(key))
+    // One without a prompt most likely begins now, so only the others of its session can be there, and one call finds all.
+    const own = hasPrompt(key) ? await state.read(keyOf(key)) : undefined
+    if (own !== undefined) return own
+    const stored = await state.list(keyOf(session))
+    checkedSessions.set(session, true)
+    return stored.find((row) => row.key === keyOf(key))?.value ?? leftStatusLedger(key, stored)
   }
 
   /**
-   * Returns the newest ledger of a status message that an earlier process left in the session, and remembers that this reply
-   * continues it. Undefined if there is none, and after the first call for the session. If a process exits before a reply's
-   * prompt is known, the ledger's key is never read again, so the next reply of the session continues it and removes the status.
+   * Returns the newest ledger of a status message that an earlier process left in the session, whose stored ledgers these are, and
+   * remembers that this reply continues it. Undefined if there is none. If a process exits before a reply's prompt is known, the ledger's key is never read again, so the next reply of the session continues it and removes the status.
    * The prompt of that one may not be known either: a reply that this process posts itself begins without one.
    */
-  async function leftStatusLedger(key: string): Promise<string | undefined> {
-    const session = key.slice(0, key.lastIndexOf('/') + 1)
-    if (!ledgerKeyOf(key) || checkedSessions.has(session)) return undefined
-    const stored = await state.list(keyOf(session))
-    checkedSessions.set(session, true)
+  function leftStatusLedger(key: string, stored: readonly StoredValue[]): string | undefined {
     for (const row of stored.toReversed()) {
       const leftKey = row.key.slice(prefix.length)
       // This process may show that reply itself.

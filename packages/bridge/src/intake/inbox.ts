@@ -30,10 +30,10 @@ export interface Inbox {
    */
   expect(entry: QueuedPrompt, text: InboundText): () => void
   /**
-   * Reads the stored entries of a place, by default of all places, and begins to handle each that is not being handled. Does not
-   * wait until they are handled. Rejects like `State.queue`.
+   * Reads the stored entries of the place with a key, by default of all places, and begins to handle each that is not being handled.
+   * Does not wait until they are handled. Rejects like `State.queue`.
    */
-  drain(place?: ChatPlace): Promise<void>
+  drain(key?: string): Promise<void>
   /** Returns when the oldest entry was received that is not handled yet, in ms since the epoch. Undefined if there is none. */
   oldestAt(): number | undefined
   /** Resolves when no entry is being handled. */
@@ -144,9 +144,10 @@ export function createInbox(options: {
     return oldest
   }
 
-  /** Reads one queue after the other, and begins what is new. */
-  async function drain(place?: ChatPlace): Promise<void> {
-    for (const queue of place ? [queueOf(place)] : await state.queues(inboxPrefix)) await drainQueue(queue)
+  /** Reads the queues at the same time, because a store may read them together, and begins what is new. */
+  async function drain(key?: string): Promise<void> {
+    const queues = key === undefined ? await state.queues(inboxPrefix) : [`${inboxPrefix}${key}`]
+    await Promise.all(queues.map(drainQueue))
   }
 
   /**

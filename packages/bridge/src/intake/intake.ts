@@ -11,7 +11,7 @@ import type { Busy } from '../config/schema.ts'
 import { isTakenOver, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import type { RateLimit } from '../people/rate-limit.ts'
-import { type ChatPlace, entryFor } from '../place.ts'
+import { type ChatPlace, entryFor, placeKey } from '../place.ts'
 import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-runs.ts'
 import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
@@ -47,9 +47,10 @@ export interface Intake {
   press(channel: string, inbound: InboundPress, id: string, leftMs: () => number): Promise<void>
   /**
    * Begins to handle what is stored and new: messages, and presses that other members received. Call it at the start, on each
-   * hint, and every 5 s, because hints may be lost. Does not wait until they are handled. Never rejects.
+   * hint, and every 5 s, because hints may be lost. `key`: of the place whose messages to look at. Does not wait until they are
+   * handled. Never rejects.
    */
-  drain(what?: 'messages' | 'presses'): Promise<void>
+  drain(what?: 'messages' | 'presses', key?: string): Promise<void>
   /** Begins to handle the messages that earlier processes and other members stored. Rejects like `State.queue`. */
   restore(): Promise<void>
   /** As in `Inbox`. */
@@ -103,9 +104,9 @@ export function createIntake(options: {
   }
 
   /** Reads what is stored. Reports errors, except that the store was closed meanwhile, because the bridge has stopped. */
-  async function drain(what?: 'messages' | 'presses'): Promise<void> {
+  async function drain(...[what, key]: Parameters<Intake['drain']>): Promise<void> {
     const reads = [
-      ...(what === 'presses' ? [] : [inbox.drain()]),
+      ...(what === 'presses' ? [] : [inbox.drain(key)]),
       ...(what === 'messages' || inbox.isEnded() ? [] : [presses.takeStored()]),
     ]
     for (const read of await Promise.allSettled(reads)) {
@@ -128,7 +129,7 @@ export function createIntake(options: {
     }
     if (!isNew) return 'repeated'
     if (inbox.isEnded()) await leaveToNext(entry)
-    void inbox.drain(entry).catch(onError)
+    void inbox.drain(placeKey(entry)).catch(onError)
     return 'taken'
   }
 

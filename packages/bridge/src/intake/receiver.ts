@@ -183,10 +183,14 @@ export function createReceiver(options: {
     }
   }
 
-  /** Looks at what the hint names: messages, presses or facts of a shard, an answer to a press of this member, or everything. */
+  /**
+   * Looks at what the hint names: messages of a place or a shard, presses or facts of a shard, an answer to a press of this member, or
+   * everything.
+   */
   function onHint(hint: string): void {
-    const [kind, name = ''] = hint.split('/')
-    if (kind === 'inbox') return void intakes.get(name)?.drain('messages')
+    const [kind, name = '', ...place] = hint.split('/')
+    // Members of earlier versions name only the shard.
+    if (kind === 'inbox') return void intakes.get(name)?.drain('messages', place.join('/') || undefined)
     if (kind === 'press') return void intakes.get(name)?.drain('presses')
     if (kind === 'fact') return facts.look(name)
     if (hint === `answer/${member}`) return forwarder.look()
@@ -361,7 +365,8 @@ export function createReceiver(options: {
     }
     const shard = shardOf(entry)
     const writes = [...more, enqueueInbox({ ...entry, isUnbegun: true })]
-    return (await stateOf(shard).commitWithoutLease(writes, { hint: `inbox/${shard}` })) ? 'taken' : 'repeated'
+    const hint = `inbox/${shard}/${placeKey(entry)}`
+    return (await stateOf(shard).commitWithoutLease(writes, { hint })) ? 'taken' : 'repeated'
   }
 
   /** Whether a message is in a thread that the bot works in, or replies to a message of the bot whose session is remembered. */

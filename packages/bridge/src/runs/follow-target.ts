@@ -80,11 +80,11 @@ export function createFollowRules({
     const { sessionID } = reply
     const rules = config.servers[server]
     if (!rules) return undefined
-    const ours = await runOfChat(server, reply)
-    if (ours) return await takenOver(server, reply, ours.run)
+    const isAsking = pendingAsks(reply).length > 0 && showsAsks
+    const ours = await runOfChat(server, reply, isAsking)
+    if (ours) return ours.run && isAsking ? await takenOver(server, reply, ours.run) : undefined
     // The chat of the session's last run shows it.
     if (isUnprompted(reply) && (await state.read(homeKey(server, sessionID))) !== undefined) return undefined
-    const isAsking = pendingAsks(reply).length > 0 && showsAsks
     const found = await chatFor(server, sessionID)
     if (!found) return isAsking && rules.follow !== 'none' ? { type: 'no-chat' } : undefined
     const { place, role } = found
@@ -96,15 +96,10 @@ export function createFollowRules({
     return { type: 'chat', place, follows }
   }
 
-  /** Returns the chat that has taken over the session of a run since another chat began it, if the run waits for an answer. */
-  async function takenOver(
-    server: string,
-    reply: Reply,
-    run: Execution | undefined,
-  ): Promise<FollowDecision | undefined> {
-    const isAsking = pendingAsks(reply).length > 0 && showsAsks
-    const found = run && isAsking ? await chatFor(server, reply.sessionID) : undefined
-    if (!run || found?.role !== 'session' || mirrors.keyOf(found.place) === mirrors.keyOf(run.prompt)) return undefined
+  /** Returns the chat that has taken over the session of a run that waits for an answer, since another chat began it. */
+  async function takenOver(server: string, reply: Reply, run: Execution): Promise<FollowDecision | undefined> {
+    const found = await chatFor(server, reply.sessionID)
+    if (found?.role !== 'session' || mirrors.keyOf(found.place) === mirrors.keyOf(run.prompt)) return undefined
     const isWanted = (await modeOf(found.place, server)) !== 'none'
     return isWanted ? { type: 'chat', place: found.place, follows: 'asks', author: run.prompt.actor.name } : undefined
   }
@@ -162,15 +157,22 @@ export function createFollowRules({
   /**
    * Whether a prompt of a chat began the reply, and its run if that is the session's newest one. Undefined otherwise. Where the server
    * makes the ids of prompts, their authors are stored when the runs end, so this also looks whether it may be that run, with its text.
+   * Leaves out the run of a known prompt unless the reply `isAsking`, because nothing else needs it.
    */
   async function runOfChat(
     server: string,
     { sessionID, promptIDs, prompt }: Reply,
+    isAsking: boolean,
   ): Promise<{ readonly run: Execution | undefined } | undefined> {
     const [promptID] = promptIDs
     if (promptID === undefined) return undefined
-    const isKnown = (await state.read(`author/${promptID}`)) !== undefined
-    const newest = await newestRunOf(server, sessionID)
+    const [author, shard] = await Promise.all([
+      state.read(`author/${promptID}`),
+      state.read(homeKey(server, sessionID)),
+    ])
+    const isKnown = author !== undefined
+    if (isKnown && !isAsking) return { run: undefined }
+    const newest = await newestRunIn(shard, server, sessionID)
     const { posted, finishedAt } = newest ?? {}
     const run = posted && isPromptOf(posted, promptID) ? newest : undefined
     if (isKnown) return { run }
@@ -179,16 +181,19 @@ export function createFollowRules({
     return prompt?.text.includes(posted?.text?.trim() ?? '') ? { run } : undefined
   }
 
-  /** Returns the newest run of a session that a chat began, of any shard. Undefined without one. */
-  async function newestRunOf(server: string, sessionID: string): Promise<Execution | undefined> {
-    const shard = await state.read(homeKey(server, sessionID))
+  /** Returns the newest run of a session that a chat began, from the shard that has it. Undefined without one. */
+  async function newestRunIn(
+    shard: string | undefined,
+    server: string,
+    sessionID: string,
+  ): Promise<Execution | undefined> {
     const newest = shard === undefined ? undefined : await state.read(newestKeyIn(shard, server, sessionID))
     return newest === undefined ? undefined : toExecution(newest)
   }
 
   /** Returns the private chat where a session was prompted last. Undefined without one, and if what is said there reaches others. */
   async function privateChatOf(server: string, sessionID: string): Promise<ChatPlace | undefined> {
-    const newest = await newestRunOf(server, sessionID)
+    const newest = await newestRunIn(await state.read(homeKey(server, sessionID)), server, sessionID)
     if (!newest) return undefined
     const { channel, chat, actor } = newest.prompt
     const place = { channel, chat }

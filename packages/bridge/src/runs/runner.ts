@@ -104,8 +104,8 @@ export function createRunner(services: BridgeServices): Runner {
   const agentStops = createAgentStops(services, () => isStopped)
   const queues = { queueNameOf, queueIDOf, queuedPrompts, replace, refusePrompt, changeQueue, tryQueued }
   const spoken = createSpokenPrompts(services, queues)
-  /** Keys of places whose queue is being processed. */
-  const working = new Set<string>()
+  /** By the keys of places whose queue is being processed: whether it was started again since it was read. */
+  const working = new Map<string, boolean>()
   /** By the key of a place: resolves when its runs are restored. */
   const restoring = new Map<string, Promise<void>>()
   /** By an album in a queue, with its last message: when this process first knew of it, by the monotonic clock. */
@@ -243,29 +243,31 @@ export function createRunner(services: BridgeServices): Runner {
 
   /**
    * Runs the queued prompts of a place, one after the other, once its runs are restored and its active runs are delivered.
-   * Waits for the rest of an album, and until voice notes are transcribed. Does nothing while that is going on, and ends early when the bridge stops. At the end it
-   * checks the queue again, so that a prompt that came late is not left behind.
+   * Waits for the rest of an album, and until voice notes are transcribed. Ends early when the bridge stops. While that is going on,
+   * another call only makes it read the queue again: each prompt that is queued is followed by one, so none is left behind.
    */
   async function processQueue(place: ChatPlace): Promise<void> {
     const key = mirrors.keyOf(place)
-    if (working.has(key) || isStopped) return
-    working.add(key)
+    if (isStopped) return
+    if (working.has(key)) return void working.set(key, true)
+    working.set(key, false)
     try {
       await restoring.get(key)
-      while (!isStopped) {
+      for (let hasMore = true; hasMore && !isStopped; ) {
         await Promise.all(runs.active(place).map(({ delivered }) => delivered))
-        const next = await changeQueue(place, async () => await beginNext(place))
-        if (!next) break
-        if (next.answered) return startOnceAnswered(place, next.answered)
-        if (next.gatheringMs > 0) await pause(clock, next.gatheringMs)
-        if (next.unprepared) await spoken.prepare(next.unprepared)
-        await next.run?.delivered
+        const next = await changeQueue(place, async () => {
+          working.set(key, false)
+          return await beginNext(place)
+        })
+        if (next?.answered) return startOnceAnswered(place, next.answered)
+        if (next?.gatheringMs) await pause(clock, next.gatheringMs)
+        if (next?.unprepared) await spoken.prepare(next.unprepared)
+        await next?.run?.delivered
+        hasMore = working.get(key) === true || (next !== undefined && !next.isLast)
       }
     } finally {
       working.delete(key)
     }
-    const [late] = isStopped ? [] : await state.queue(queueNameOf(place))
-    if (late) await processQueue(place)
   }
 
   /** Starts the queue again when a request was answered, or when the queue has changed. */
@@ -279,8 +281,8 @@ export function createRunner(services: BridgeServices): Runner {
 
   /**
    * Begins the first prompt of a queue, unless the rest of its album is still awaited for `gatheringMs`, it is `unprepared`, or a
-   * request must be `answered` first. Resolves with the run if one began, and with undefined for an empty queue or while the bridge
-   * stops.
+   * request must be `answered` first. Resolves with the run if one began, and whether that was the last prompt of the queue, and with
+   * undefined for an empty queue or while the bridge stops.
    */
   async function beginNext(place: ChatPlace): Promise<
     | {
@@ -288,10 +290,11 @@ export function createRunner(services: BridgeServices): Runner {
         unprepared?: QueuedPrompt
         answered?: Promise<void>
         run?: ActiveRun | undefined
+        isLast?: boolean
       }
     | undefined
   > {
-    const [head] = await state.queue(queueNameOf(place))
+    const [head, ...others] = await state.queue(queueNameOf(place))
     if (!head || isStopped) return undefined
     const prompt = toQueuedPrompt(head.value)
     const gatheringMs = albumWaitMs(prompt, albumKnownForMs(prompt))
@@ -299,7 +302,9 @@ export function createRunner(services: BridgeServices): Runner {
     const asking = prompt.isAfterAsks ? runs.followed(place).filter(isAsking) : []
     if (asking.length > 0)
       return { gatheringMs, answered: Promise.race(asking.map(async (run) => await run.answered?.())) }
-    return gatheringMs > 0 ? { gatheringMs } : { gatheringMs, run: await beginQueued(head) }
+    if (gatheringMs > 0) return { gatheringMs }
+    const run = await beginQueued(head)
+    return { gatheringMs, run, isLast: run !== undefined && others.length === 0 }
   }
 
   /** Like `beginPrompt`, by `tryQueued`. Undefined if the prompt was put aside. */
@@ -384,7 +389,7 @@ export function createRunner(services: BridgeServices): Runner {
    * its place has no server, or removed meanwhile.
    */
   async function storeAndStart(prompt: QueuedPrompt, removal: readonly Write[]): Promise<ActiveRun | undefined> {
-    const placeRoute = await routes.routeOf(prompt)
+    const [placeRoute, id] = await Promise.all([routes.routeOf(prompt), registry.newID(prompt)])
     const client = placeRoute && servers.get(placeRoute.server)
     if (!placeRoute || !client) {
       await refusePrompt(prompt, removal, texts.noRoute(`${prompt.channel}:${prompt.chat.id}`))
@@ -392,7 +397,7 @@ export function createRunner(services: BridgeServices): Runner {
     }
     const route = await routes.routeOfPrompt(prompt, placeRoute)
     const execution: Execution = {
-      id: await registry.newID(prompt),
+      id,
       // The run counts its own tries.
       prompt: { ...prompt, tries: undefined },
       server: route.server,

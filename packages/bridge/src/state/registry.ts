@@ -156,9 +156,12 @@ export function createRegistry(options: {
   async function writesAtEnd(execution: Execution): Promise<readonly PutWrite[]> {
     const { server, sessionID, id } = execution
     return await state.withRetries(async () => {
-      const newest = sessionID === undefined ? undefined : await state.read(newestKey(server, sessionID))
+      const [newest, log] = await Promise.all([
+        sessionID === undefined ? undefined : state.read(newestKey(server, sessionID)),
+        renewedLog(execution),
+      ])
       const isNewest = newest !== undefined && toExecution(newest).id === id
-      return [...(await renewedLog(execution)), ...(isNewest ? writeNewest(execution) : [])]
+      return [...log, ...(isNewest ? writeNewest(execution) : [])]
     })
   }
 

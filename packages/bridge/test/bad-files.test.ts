@@ -14,12 +14,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PromptFile } from '@reply/core'
 import { connectSource, createLocalAgent, type FileKind } from '@reply/core/source'
+import { startSlack } from '@reply/testing/slack'
 import { startTelegram } from '@reply/testing/telegram'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startChats } from './chats.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer, localAgent } from './local-agent.ts'
-import { telegramOn } from './platforms.ts'
+import { slackOn, telegramOn } from './platforms.ts'
 
 let open: HandDriven | undefined
 let home: string
@@ -226,6 +227,31 @@ describe('a file of a person', () => {
     expect(await received('file', mime, bytes, ['text', 'image'])).toEqual(['Done.'])
     expect(heard.flat().map((file) => file.mime)).toEqual([type])
   })
+
+  test.each(['Summarise this', ''])(
+    'that Slack does not hold is refused with the reason, beside the text %j',
+    async (text) => {
+      const slack = await startSlack()
+      const agent = localAgent((run) => answer(run, 'Done.'))
+      const chats = await startChats({ platforms: [slackOn(slack)], connectTo: agent.connectTo })
+      try {
+        await chats.start()
+        const file = {
+          name: 'Plan',
+          bytes: new Uint8Array(),
+          mime: 'application/vnd.google-apps.document',
+          isExternal: true,
+        }
+        slack.say('C1', text, { from: { id: 'U1', name: 'Ann' }, mention: true, file })
+        const posted = () => slack.screen('C1').flatMap((one) => (one.from === 'bot' ? [one.text] : []))
+        await expect.poll(posted).toEqual([expect.stringContaining('the file Plan could not be read')])
+        expect(posted().join()).toContain("another service stores it, so it can't be downloaded from Slack")
+        expect(agent.heard).toEqual([])
+      } finally {
+        await chats.close()
+      }
+    },
+  )
 
   test('that is an archive and said to be a text is refused by its name', async () => {
     expect(await received('all.txt', 'text/plain', Buffer.from('504b03040000', 'hex'), ['text'])).toEqual([

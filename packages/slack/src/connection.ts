@@ -15,7 +15,7 @@ import { type DownloadLimits, type SinkFields, tooLargeError } from '@reply/sink
 import { errorCodeOf, type SlackApi, type SlackBridgeApi } from './api.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 import { SlackError, toPortError } from './error.ts'
-import { downloadUrlOf, workspaceOf } from './inbound.ts'
+import { downloadUrlOf, whyWithheld, workspaceOf } from './inbound.ts'
 import { slackLimits } from './limits.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
@@ -134,12 +134,14 @@ const cure = "Does the app have the scope files:read, and is it in the file's ch
 
 /**
  * Downloads a file with the bot's token. A `ref` that is an id is looked up first. Throws `too-long` above `maxBytes`, and
- * `refused` for a file that another service stores.
+ * `refused` for a file that Slack doesn't provide.
  * https://docs.slack.dev/reference/objects/file-object
  */
 async function download(file: InboundFile, options: SlackDownload): Promise<Uint8Array> {
   const { api, token, apiUrl, clock, maxBytes, signal } = options
   const what = `file ${file.name}`
+  const reason = whyWithheld(file.ref)
+  if (reason !== undefined) throw new PortError('refused', `${what}: ${reason}`)
   if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes, file.size)
   const url = URL.canParse(file.ref) ? file.ref : await lookUpUrl()
   if (!isTrusted(url, apiUrl))

@@ -98,10 +98,19 @@ const file = z.object({
 })
 
 /**
- * Modes of files that Slack doesn't provide. `tombstone`: deleted (https://github.com/wee-slack/wee-slack/pull/641).
- * `hidden_by_limit`: too old for the workspace's plan. `external`: stored by another service.
+ * Why Slack doesn't provide a file, by its mode. `tombstone`: https://github.com/wee-slack/wee-slack/pull/641. The message keeps
+ * such a file, so that the person is told instead of getting an answer that ignores it.
  */
-const withheldModes: ReadonlySet<string | undefined> = new Set(['tombstone', 'hidden_by_limit', 'external'])
+const withheld: ReadonlyMap<string | undefined, string> = new Map([
+  ['tombstone', 'it was deleted from Slack.'],
+  ['hidden_by_limit', "Slack hides it, because it is too old for the workspace's plan."],
+  ['external', "another service stores it, so it can't be downloaded from Slack. Upload the file itself."],
+])
+
+/** Returns why Slack doesn't provide the file with this `ref`. Undefined if it may. */
+export function whyWithheld(ref: string): string | undefined {
+  return withheld.get(ref.split(':', 1).join(''))
+}
 
 const message = z.object({
   channel: z.string(),
@@ -166,7 +175,7 @@ function readEvent(value: unknown): ParsedBody | undefined {
 }
 
 /**
- * Returns the text of a message without mentions of the bot, and the files that Slack provides. Undefined for bots' messages,
+ * Returns the text of a message without mentions of the bot, and its files. Undefined for bots' messages,
  * edits and joins, and for a message with neither text nor file, for example with nothing but a mention.
  */
 function receivedIn(
@@ -180,9 +189,7 @@ function receivedIn(
   const mark = bot === undefined ? undefined : `<@${bot}>`
   const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
   const stripped = readText(mark === undefined ? text : text.replaceAll(`${mark} `, '').replaceAll(mark, '')).trim()
-  const files = posted.files
-    .filter(({ mode, is_external }) => is_external !== true && !withheldModes.has(mode))
-    .map(inboundFileOf)
+  const files = posted.files.map(inboundFileOf)
   // Nothing but a mention.
   if (stripped === '' && files.length === 0) return undefined
   return {
@@ -203,8 +210,8 @@ function receivedIn(
 }
 
 /**
- * Returns a file as the host gets it. Its `ref` is its address, or its id if the event has no address. A voice clip is audio,
- * also if Slack calls its container a video: https://github.com/openclaw/openclaw/pull/14941
+ * Returns a file as the host gets it. Its `ref` is its address, or its id if the event has no address, with the mode before it if
+ * Slack doesn't provide it. A voice clip is audio, also if Slack calls its container a video: https://github.com/openclaw/openclaw/pull/14941
  */
 function inboundFileOf({
   id,
@@ -214,10 +221,13 @@ function inboundFileOf({
   size,
   url_private_download,
   url_private,
+  mode,
+  is_external,
 }: z.infer<typeof file>): InboundFile {
+  const kept = is_external ? 'external' : mode
   const mime = mimetype || 'application/octet-stream'
   return {
-    ref: url_private_download ?? url_private ?? id,
+    ref: withheld.has(kept) ? `${kept}:${id}` : (url_private_download ?? url_private ?? id),
     name: name || id,
     mime: subtype === 'slack_audio' ? mime.replace(/^video\//, 'audio/') : mime,
     ...(size !== undefined && { size }),

@@ -229,6 +229,20 @@ test.each(['https://files.slack.com.example.org/a', 'https://example.org/slack.c
   },
 )
 
+test.each([
+  ['external:F1', "another service stores it, so it can't be downloaded from Slack. Upload the file itself."],
+  ['tombstone:F1', 'it was deleted from Slack.'],
+  ['hidden_by_limit:F1', "Slack hides it, because it is too old for the workspace's plan."],
+])('the file %s is refused with the reason, and without a call', async (ref, reason) => {
+  const { slack, connection } = await open()
+  const file = { ref, name: 'a.gdoc', mime: 'application/octet-stream' }
+  await expect(connection.download(file, { maxBytes: 10 })).rejects.toMatchObject({
+    type: 'refused',
+    message: `file a.gdoc: ${reason}`,
+  })
+  expect(slack.count('files.info')).toBe(0)
+})
+
 test('an answer in a thread that the bot began is a reply to the bot', async () => {
   const { slack, connection, received } = await open()
   const [ref] = await connection.post({ chat: { id: 'C1' }, text: 'A note.' })

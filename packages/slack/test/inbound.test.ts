@@ -52,17 +52,14 @@ describe('a message', () => {
   })
 
   test.each([
-    ['a deleted file', { mode: 'tombstone' }],
-    ['a file beyond the limit of the plan', { mode: 'hidden_by_limit' }],
-    ['a file of another service', { mode: 'external', is_external: true, url_private: 'https://drive.example/x' }],
-    ['a file that is marked as external alone', { is_external: true }],
-  ])('has no %s among its files', (_, more) => {
-    const kept = { id: 'F2', name: 'a.txt', mode: 'hosted', is_external: false }
-    const files = [{ id: 'F1', name: 'gone.txt', ...more }, kept]
-    expect(readBody(body({ subtype: 'file_share', files }))?.received).toMatchObject({ files: [{ ref: 'F2' }] })
-    const alone = body({ text: undefined, subtype: 'file_share', files: [files[0]] })
-    expect(readBody(alone)?.received).toBeUndefined()
-    expect(readBody(body({ files: [files[0]] }))?.received).not.toHaveProperty('files')
+    ['a deleted file', { mode: 'tombstone' }, 'tombstone:F1'],
+    ['a file beyond the limit of the plan', { mode: 'hidden_by_limit' }, 'hidden_by_limit:F1'],
+    ['a file of another service', { mode: 'external', url_private: 'https://drive.example/x' }, 'external:F1'],
+    ['a file that is marked as external alone', { is_external: true }, 'external:F1'],
+    ['a file of Slack', { mode: 'hosted', is_external: false }, 'F1'],
+  ])('keeps %s, with a ref that tells whether Slack provides it', (_, more, ref) => {
+    const alone = body({ text: undefined, subtype: 'file_share', files: [{ id: 'F1', name: 'a.txt', ...more }] })
+    expect(readBody(alone)?.received).toMatchObject({ text: '', files: [{ ref, name: 'a.txt' }] })
   })
 
   test('with a voice clip has audio, and a video stays one', () => {

@@ -179,3 +179,14 @@ test('a link opens the chat with the number, once that is known', async () => {
   expect(link()).toBe('https://wa.me/15550001111')
   await whatsapp.close()
 })
+
+test('a file that WhatsApp withholds is refused without a call', async () => {
+  const { whatsapp, connection } = await opened()
+  const file = { ref: 'withheld', name: 'animation.gif', mime: 'image/gif' }
+  await expect(connection.download(file, { maxBytes: 9 })).rejects.toMatchObject({
+    type: 'refused',
+    message: "file animation.gif: WhatsApp doesn't give it to businesses. Send it as a document.",
+  })
+  expect(whatsapp.calls).toEqual([])
+  await whatsapp.close()
+})

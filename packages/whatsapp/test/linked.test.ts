@@ -257,10 +257,14 @@ test('messages from the two days before a start arrive with their time, and olde
   await connection.stop()
 })
 
-test('a file of another channel, or one that is gone, is refused', async () => {
+test('a file of another channel, one of the phone alone, or one that is gone, is refused', async () => {
   const { connection, library } = await opened(true)
   const file = { name: 'a.txt', mime: 'text/plain' }
   await expect(connection.download({ ...file, ref: 'x' }, { maxBytes: 9 })).rejects.toMatchObject({ type: 'refused' })
+  await expect(connection.download({ ...file, ref: 'phone-only' }, { maxBytes: 9 })).rejects.toMatchObject({
+    type: 'refused',
+    message: 'file a.txt: WhatsApp shows it on the phone alone. Send it again, and not as view-once.',
+  })
   const broken = { ...library, findFile: () => Promise.reject(new Error('404 https://mmg.whatsapp.net/secret')) }
   const host = {
     name: 'wa',

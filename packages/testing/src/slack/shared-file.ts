@@ -17,15 +17,28 @@ export interface SlackPersonFile {
   readonly isClip?: boolean
   /** The event has only the file's id, as in channels shared with another organization. Default false. */
   readonly isBare?: boolean
+  /**
+   * Another service stores it, for example Google Drive, and Slack has its address alone. Default false.
+   * https://docs.slack.dev/reference/objects/file-object
+   */
+  readonly isExternal?: boolean
 }
+
+const external = {
+  mode: 'external',
+  is_external: true,
+  external_type: 'gdrive',
+  url_private: 'https://docs.google.com/document/d/1',
+} as const
 
 /**
  * Stores a file, and returns its fields in an event. Of some files an event only has the id, and `files.info` the rest:
  * https://docs.slack.dev/reference/objects/file-object
  */
 export function shareFile(state: SlackState, shared: SlackPersonFile): Fields {
-  const { name, bytes, mime = 'text/plain', isClip = false, isBare = false } = shared
+  const { name, bytes, mime = 'text/plain', isClip = false, isBare = false, isExternal = false } = shared
   const file = { id: state.nextId('F'), name, bytes, mime, ...(isClip && { subtype: 'slack_audio' }) }
+  if (isExternal) return { id: file.id, name, mimetype: mime, ...external }
   state.files.set(file.id, file)
   return isBare ? { id: file.id, file_access: 'check_file_info' } : fileFields(state, file)
 }

@@ -26,7 +26,7 @@ import { renderWhatsApp } from '../render.ts'
 import type { BaileysSocket } from './api.ts'
 import { type BaileysChannel, baileysChannel } from './channel.ts'
 import type { BaileysConfig } from './config.ts'
-import { type FileRef, toFileRef } from './inbound.ts'
+import { type FileRef, phoneOnlyRef, toFileRef } from './inbound.ts'
 import { createBaileysPort } from './port.ts'
 
 /**
@@ -106,7 +106,7 @@ export function connectBaileys(config: BaileysConfig, host: ChannelHost, library
 const mostAdded = blockBytes + checksumBytes
 
 /**
- * Reads a file. Rejects with `refused` for another channel's file, with `gone` if WhatsApp no longer has it or it can't be
+ * Reads a file. Rejects with `refused` for another channel's file and for one that only the phone can open, with `gone` if WhatsApp no longer has it or it can't be
  * decrypted, with `too-long` above `maxBytes`, and otherwise like `downloadFile`.
  */
 async function download(
@@ -116,6 +116,11 @@ async function download(
   clock: Clock,
 ): Promise<Uint8Array> {
   const what = `file ${name}`
+  if (ref === phoneOnlyRef)
+    throw new PortError(
+      'refused',
+      `${what}: WhatsApp shows it on the phone alone. Send it again, and not as view-once.`,
+    )
   const file = toFileRef(ref)
   if (!file) throw new PortError('refused', `${what}: it is not a file of WhatsApp.`)
   if (size > maxBytes) throw tooLargeError(what, maxBytes, size)

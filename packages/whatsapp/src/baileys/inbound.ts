@@ -36,6 +36,8 @@ const key = z.object({
   participant: z.string().nullish(),
   participantAlt: z.string().nullish(),
   remoteJidAlt: z.string().nullish(),
+  /** Set by Baileys in place of the content of a view-once message, which WhatsApp gives to the phone alone. */
+  isViewOnce: z.boolean().nullish(),
 })
 
 /** In seconds. A number, or protobufjs's Long. */
@@ -93,6 +95,8 @@ const content = z.object({
   extendedTextMessage: z.object({ text: z.string().nullish(), contextInfo }).nullish(),
   imageMessage: captioned,
   videoMessage: captioned,
+  /** A round video, recorded in the chat. */
+  ptvMessage: captioned,
   documentMessage: captioned,
   audioMessage: captioned,
   stickerMessage: captioned,
@@ -158,13 +162,14 @@ export function toReceived(
   const { data } = message.safeParse(value)
   const inner = content.nullish().safeParse(data && unwrap(data.message))
   if (!data || !inner.success) return undefined
-  const files = filesIn(inner.data ?? undefined)
-  const { remoteJid: jid, id: messageId, participant, fromMe, participantAlt, remoteJidAlt } = data.key
+  const { remoteJid: jid, id: messageId, participant, fromMe, participantAlt, remoteJidAlt, isViewOnce } = data.key
+  const files = isViewOnce && !inner.data ? [viewOnce] : filesIn(inner.data ?? undefined)
   // Its wrapper may have it.
   const { messageContextInfo = inner.data?.messageContextInfo } = content.partial().safeParse(data.message).data ?? {}
   const albumID = messageContextInfo?.messageAssociation.parentMessageKey.id
   const id = `${jid}/${messageId}/${participant ?? ''}`
-  const written = textIn(inner.data ?? undefined)
+  const written =
+    textIn(inner.data ?? undefined) ?? (files.length > 0 ? { text: '', contextInfo: undefined } : undefined)
   const authorJid = participant || (isPerson(jid) ? jid : undefined)
   const isIgnored = fromMe || storyOrChannel.test(jid) || botId.test(authorJid ?? jid)
   if (isIgnored || !written || (written.text === '' && files.length === 0)) return { id, received: undefined }
@@ -263,8 +268,8 @@ function textIn(
   if (inner.conversation) return { text: inner.conversation, contextInfo: undefined }
   const { extendedTextMessage: long } = inner
   if (long?.text) return { text: long.text, contextInfo: long.contextInfo }
-  const { imageMessage, videoMessage, documentMessage, audioMessage, stickerMessage } = inner
-  const file = imageMessage ?? videoMessage ?? documentMessage ?? audioMessage ?? stickerMessage
+  const { imageMessage, videoMessage, ptvMessage, documentMessage, audioMessage, stickerMessage } = inner
+  const file = imageMessage ?? videoMessage ?? ptvMessage ?? documentMessage ?? audioMessage ?? stickerMessage
   if (file) return { text: file.caption ?? '', contextInfo: file.contextInfo }
   const { locationMessage: at, contactMessage: contact } = inner
   if (at) {
@@ -289,7 +294,9 @@ const fileMessage = z.object(fileFields)
 
 type FileKind = keyof typeof fileDefaults
 
-type FileContents = Partial<Readonly<Record<`${FileKind}Message`, z.infer<typeof fileMessage> | null | undefined>>>
+type FileContents = Partial<
+  Readonly<Record<`${FileKind | 'ptv'}Message`, z.infer<typeof fileMessage> | null | undefined>>
+>
 
 /** The address and the key of a file, as in Baileys' `DownloadableMessage`. */
 const fileRef = z.object({
@@ -299,15 +306,23 @@ const fileRef = z.object({
   url: z.string().optional(),
 })
 
-/** Returns the files of a message's content. Skips those without a key, which can't be decrypted. */
+/** The `ref` of a file that only the phone can open. It stays in the message, so that the person is told. */
+export const phoneOnlyRef = 'phone-only'
+
+/** A view-once message. It tells nothing else. */
+const viewOnce: InboundFile = { ref: phoneOnlyRef, name: 'view-once message', mime: 'application/octet-stream' }
+
+/** Returns the files of a message's content. Those without a key, which can't be decrypted, have the `phoneOnlyRef`. */
 function filesIn(inner: FileContents | undefined): readonly InboundFile[] {
   return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]): readonly InboundFile[] => {
-    const file = inner?.[`${kind as FileKind}Message`]
-    if (!file?.mediaKey) return []
+    const file = inner?.[`${kind as FileKind}Message`] ?? (kind === 'video' ? inner?.ptvMessage : undefined)
+    if (!file) return []
     const { mediaKey: rawKey, directPath, url, fileName, mimetype, fileLength } = file
+    const told = { name: fileName || name, mime: mimetype || mime, ...(fileLength && { size: fileLength }) }
+    if (!rawKey || rawKey.length === 0) return [{ ref: phoneOnlyRef, ...told }]
     const mediaKey = typeof rawKey === 'string' ? rawKey : Buffer.from(rawKey).toString('base64')
     const ref = JSON.stringify({ kind, mediaKey, ...(directPath && { directPath }), ...(url && { url }) })
-    return [{ ref, name: fileName || name, mime: mimetype || mime, ...(fileLength && { size: fileLength }) }]
+    return [{ ref, ...told }]
   })
 }
 

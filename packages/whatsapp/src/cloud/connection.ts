@@ -19,7 +19,7 @@ import { renderWhatsApp } from '../render.ts'
 import { createCloudClient, defaultApiUrl, readResponse } from './api.ts'
 import { createCloudChannel } from './channel.ts'
 import type { CloudConfig } from './config.ts'
-import { type CloudFact, toCloudFact, toDisplayNumber, toMediaPlace } from './inbound.ts'
+import { type CloudFact, toCloudFact, toDisplayNumber, toMediaPlace, withheldRef } from './inbound.ts'
 import { createCloudPort } from './port.ts'
 import { sharedReports } from './reports.ts'
 
@@ -163,11 +163,13 @@ function createGraph(
 
   /**
    * Reads a file, and its address before that, which works for five minutes. Rejects with `too-long` above `maxBytes`, and
-   * with `refused` for addresses that aren't Meta's. https://developers.facebook.com/documentation/business-
+   * with `refused` for addresses that aren't Meta's, and for files that it doesn't provide. https://developers.facebook.com/documentation/business-
    * messaging/whatsapp/business-phone-numbers/media
    */
   async function download({ ref, name }: InboundFile, { maxBytes, signal }: DownloadLimits): Promise<Uint8Array> {
     const what = `file ${name}`
+    if (ref === withheldRef)
+      throw new PortError('refused', `${what}: WhatsApp doesn't give it to businesses. Send it as a document.`)
     const place = toMediaPlace(await read(encodeURIComponent(ref), what))
     if (!place) throw new PortError('refused', `${what}: the Cloud API gives no address for it.`)
     if ((place.file_size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes, place.file_size)

@@ -87,6 +87,8 @@ const message = z.object({
   document: media.optional(),
   audio: media.optional(),
   sticker: media.optional(),
+  /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/unsupported */
+  unsupported: z.object({ type: z.string() }).optional().catch(undefined),
   /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/location */
   location: z
     .object({
@@ -239,11 +241,24 @@ function sharedIn({ location, contacts }: z.infer<typeof message>): string | und
  */
 const sentTogether = 'sent-together'
 
-/** Returns the files of a message that have an id. The name and the media type have defaults by the kind of file. */
+/** The `ref` of a file that the Cloud API doesn't provide. It stays in the message, so that the person is told. */
+export const withheldRef = 'withheld'
+
+/** The types of unsupported messages that are files. */
+const unsupportedFiles: ReadonlyMap<string | undefined, Pick<InboundFile, 'name' | 'mime'>> = new Map([
+  ['image', fileDefaults.image],
+  ['gif', { name: 'animation.gif', mime: 'image/gif' }],
+  ['media_placeholder', fileDefaults.document],
+])
+
+/** Returns the files of a message. The name and the media type have defaults by the kind of file. */
 function filesIn(data: z.infer<typeof message>): readonly InboundFile[] {
+  const unsupported = unsupportedFiles.get(data.unsupported?.type)
+  if (unsupported) return [{ ref: withheldRef, ...unsupported }]
   return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]) => {
     const file = data[kind as keyof typeof fileDefaults]
-    return file?.id === undefined ? [] : [{ ref: file.id, name: file.filename ?? name, mime: file.mime_type ?? mime }]
+    if (!file) return []
+    return [{ ref: file.id ?? withheldRef, name: file.filename ?? name, mime: file.mime_type ?? mime }]
   })
 }
 

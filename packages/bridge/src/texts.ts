@@ -109,9 +109,11 @@ export const texts = {
     'A voice note never answers a request, so it waits for its turn. To answer, press a button or type the answer.',
   noteTooLong: (length: number, most: number) =>
     `Nothing was run: the voice note has ${length.toLocaleString('en')} characters of text. The limit is ${most.toLocaleString('en')}.`,
-  noteTooLongToHear: (note: { readonly seconds: number | undefined; readonly maxSeconds: number }) => {
+  noteTooLongToHear: (note: { readonly seconds: number | 'untold' | undefined; readonly maxSeconds: number }) => {
     const { seconds, maxSeconds } = note
     const most = elapsed(maxSeconds * 1000)
+    if (seconds === 'untold')
+      return `Nothing was run: the voice note doesn’t tell how long it is, and may be longer than ${most}. Send a shorter one, or type it.`
     const length =
       seconds === undefined ? `longer than ${most}` : `${elapsed(seconds * 1000)} long, and the limit is ${most}`
     return `Nothing was run: the voice note is ${length}. Send a shorter one, or type it.`

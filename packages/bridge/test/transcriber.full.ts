@@ -6,7 +6,7 @@ import { systemClock } from '@reply/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseConfig } from '../src/config/parse.ts'
 import { createTranscriber, type Transcription } from '../src/voice/transcriber.ts'
-import { missingPrograms, pocketsphinx, silentNote, spokenNote } from './voice-notes.ts'
+import { missingPrograms, pocketsphinx, silentNote, silentRecording, spokenNote } from './voice-notes.ts'
 
 const missing = missingPrograms('ffmpeg', 'espeak-ng', 'pocketsphinx_continuous')
 const never = new AbortController().signal
@@ -69,5 +69,33 @@ describe.skipIf(missing !== undefined)(`a voice note in Ogg/Opus${missing ? ` ($
     const naive = { convert: ['ffmpeg', '-i', '{file}', '-ar', '16000', '-ac', '1', '{wav}'] }
     expect(await heard(playlist, naive)).toEqual({ type: 'understood', text: 'add a test to the parser' })
     expect(await heard(playlist)).toMatchObject({ type: 'failed', why: 'unreadable' })
+  })
+})
+
+const missingEncoder = missingPrograms('ffmpeg')
+
+describe.skipIf(missingEncoder !== undefined)(`a recording${missingEncoder ? ` (${missingEncoder})` : ''}`, () => {
+  const unconverted = { command: ['echo', 'ran'], convert: false }
+
+  test.each(['mp3', 'mp4', 'm4a', 'aac', 'flac', 'ogg', 'webm', 'wav'])(
+    'in a file .%s is refused without a converter if it is too long',
+    { timeout: 60_000 },
+    async (ending) => {
+      const bytes = silentRecording(20, ending)
+      expect(await heard(bytes, { ...unconverted, maxSeconds: 30 }, `audio/${ending}`)).toMatchObject({
+        type: 'understood',
+      })
+      // In AAC, the last part may not count.
+      expect(await heard(bytes, { ...unconverted, maxSeconds: 10 }, `audio/${ending}`)).toMatchObject({
+        ...{ why: 'too-long', length: { seconds: expect.closeTo(20, -0.3) } },
+      })
+    },
+  )
+
+  test('that a browser streams in WebM doesn’t tell its length', { timeout: 60_000 }, async () => {
+    const bytes = silentRecording(20, 'webm', ['-live', '1'])
+    expect(await heard(bytes, { ...unconverted, maxSeconds: 1 }, 'audio/webm')).toMatchObject({
+      ...{ why: 'too-long', length: { seconds: 'untold' } },
+    })
   })
 })

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { secretsOf } from '../src/config/load.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { TranscribeConfig } from '../src/config/schema.ts'
-import { endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.ts'
+import { amrSeconds, endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.ts'
 import { checkTranscriber } from '../src/voice/check-transcriber.ts'
 import { cleanTranscript } from '../src/voice/clean-transcript.ts'
 import { createTranscriber, type Transcriber, type Transcription } from '../src/voice/transcriber.ts'
@@ -55,6 +55,16 @@ function transcriberOf(transcribe: object): Listener {
 function realTranscriberOf(transcribe: object): Transcriber {
   const env = { PATH: process.env.PATH }
   return createTranscriber({ config: configOf(transcribe), secret: () => 'swordfish', env, clock: systemClock })
+}
+
+/** Returns the beginning of a FLAC file of that length: samples of one channel at 8 kHz, with 16 bits. */
+function flacHeader(seconds: number): Uint8Array {
+  const header = Buffer.alloc(42)
+  header.write('fLaC')
+  header.writeUInt32BE(0x80_00_00_22, 4)
+  header.writeUInt32BE((8000 << 12) | (15 << 4), 18)
+  header.writeUInt32BE(seconds * 8000, 22)
+  return header
 }
 
 /** Returns a transcriber whose program is a shell script. `$1` is the path of the audio. */
@@ -276,6 +286,14 @@ describe('a service', () => {
     expect(body).toMatch(/name="file"; filename="voice\.ogg"[\s\S]*not audio, but/)
   })
 
+  test('gets nothing of a recording that is too long', async () => {
+    const { url, requests } = await serviceWith((_, response) => response.end('{"text":"Yes."}'))
+    const one = transcriberOf({ url, model: 'base' })
+    expect(await one.transcribe(flacHeader(601), 'audio/flac', never)).toMatchObject({ why: 'too-long' })
+    expect(requests).toEqual([])
+    expect(await one.transcribe(flacHeader(599), 'audio/flac', never)).toMatchObject({ text: 'Yes.' })
+  })
+
   test('may be named with its whole path, and needs no key', async () => {
     const { url, requests } = await serviceWith((_, response) => response.end('{"text":"Yes."}'))
     const one = transcriberOf({ url: `${url}/audio/transcriptions`, model: 'base' })
@@ -402,6 +420,44 @@ describe('audio', () => {
   test('that says to be too long is not transcribed', async () => {
     const result = await scripted('echo ran', { maxSeconds: 60 }).transcribe(oggPage(61 * 48_000), 'audio/ogg', never)
     expect(result).toEqual({ type: 'failed', why: 'too-long', length: { seconds: 61, maxSeconds: 60 } })
+  })
+
+  test('without a converter is refused by the length that its header tells', async () => {
+    const one = scripted('echo ran', { maxSeconds: 60 })
+    expect(await one.transcribe(flacHeader(60), 'audio/flac', never)).toMatchObject({ type: 'understood' })
+    const length = { seconds: 3600, maxSeconds: 60 }
+    expect(await one.transcribe(flacHeader(3600), 'audio/flac', never)).toEqual({
+      type: 'failed',
+      why: 'too-long',
+      length,
+    })
+  })
+
+  test.each([
+    ['AMR', Buffer.from(`#!AMR\n${'\x3c'.padEnd(32, '\0').repeat(50)}${'\x7c'.repeat(50)}`, 'latin1'), 2],
+    ['AMR-WB', Buffer.from(`#!AMR-WB\n${'\x44'.padEnd(61, '\0').repeat(50)}`, 'latin1'), 1],
+    ['another kind', Buffer.from('#!ASR\n'), undefined],
+  ])('of %s tells its length by its frames', (_, bytes, seconds) => expect(amrSeconds(bytes)).toBe(seconds))
+
+  test('that doesn’t tell its length is refused without a converter if it has bytes for more', async () => {
+    const one = scripted('echo ran', { maxSeconds: 60 })
+    const [most, more] = [new Uint8Array(60 * 750).fill(7), new Uint8Array(60 * 750 + 1).fill(7)]
+    expect(await one.transcribe(most, 'audio/webm', never)).toEqual({ type: 'understood', text: 'ran' })
+    const refused = { type: 'failed', why: 'too-long', length: { seconds: 'untold', maxSeconds: 60 } }
+    expect(await one.transcribe(more, 'audio/webm', never)).toEqual(refused)
+    expect(await one.transcribe(more, 'audio/webm', never, 59)).toEqual({ type: 'understood', text: 'ran' })
+    const convert = ['/bin/sh', '-c', 'cp "$1" "$2"', 'sh', '{file}', '{wav}']
+    const converted = scripted('echo ran', { maxSeconds: 60, convert })
+    expect(await converted.transcribe(more, 'audio/webm', never)).toEqual({ type: 'understood', text: 'ran' })
+  })
+
+  test('that the platform says to be too long is not read', async () => {
+    const { transcribe: transcribed } = realTranscriberOf({ command: ['echo', 'ran'], convert: false, maxSeconds: 60 })
+    const read = async (): Promise<Uint8Array> => {
+      throw new Error('It was read.')
+    }
+    const length = { seconds: 61, maxSeconds: 60 }
+    expect(await transcribed(read, 'audio/ogg', never, 61)).toEqual({ type: 'failed', why: 'too-long', length })
   })
 
   test('that is too long once it is converted is not transcribed', async () => {

@@ -65,6 +65,19 @@ export function silentNote(seconds: number): Uint8Array {
   }
 }
 
+/** Returns a recording of silence in the format of that file name's ending. */
+export function silentRecording(seconds: number, ending: string, options: readonly string[] = []): Uint8Array {
+  const folder = mkdtempSync(join(tmpdir(), 'reply-silent-'))
+  try {
+    const recording = join(folder, `silent.${ending}`)
+    const source = ['-f', 'lavfi', '-i', 'anullsrc=r=16000:cl=mono', '-t', String(seconds)]
+    runOrThrow('ffmpeg', ['-loglevel', 'error', ...source, '-b:a', '24k', ...options, recording])
+    return readFileSync(recording)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
 /**
  * The command line of a real recogniser. A synthetic voice is too unlike the people it was trained on for free speech, so it
  * chooses among the sentences of a grammar.

@@ -45,6 +45,7 @@ const attachment = z.object({
   filename: z.string(),
   content_type: z.string().optional(),
   size: z.number().optional(),
+  duration_secs: z.number().optional().catch(undefined),
   url: z.string(),
 })
 
@@ -204,9 +205,21 @@ function textIn(posted: z.infer<typeof message>, botId: string | undefined): Rec
 }
 
 /** Returns an attachment as the host gets it. Its `ref` is its address. */
-function fileOf({ filename, content_type, size, url }: z.infer<typeof attachment>): InboundFile {
+function fileOf({
+  filename,
+  content_type,
+  size,
+  duration_secs: seconds,
+  url,
+}: z.infer<typeof attachment>): InboundFile {
   const mime = content_type ?? 'application/octet-stream'
-  return { ref: url, name: filename, mime, ...(size !== undefined && { size }) }
+  return {
+    ref: url,
+    name: filename,
+    mime,
+    ...(size !== undefined && { size }),
+    ...(seconds !== undefined && { seconds }),
+  }
 }
 
 /**

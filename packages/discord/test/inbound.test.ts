@@ -179,6 +179,14 @@ test("a select of the host's own reaches it with what was picked, and nothing an
   expect(discord.calls).toEqual([])
 })
 
+test('a voice message has its length', async () => {
+  const { discord, received } = await receive()
+  const file = { name: 'voice-message.ogg', bytes: new Uint8Array(1), mime: 'audio/ogg', voiceSeconds: 2.5 }
+  discord.say(directId, 'Listen', { file })
+  await until(() => received.length === 1)
+  expect(received).toMatchObject([{ files: [{ mime: 'audio/ogg', seconds: 2.5 }] }])
+})
+
 test("a forward arrives with the text and the files of the other message, and a mention in there isn't one", async () => {
   const { discord, received } = await receive()
   const file = { name: 'a.txt', bytes: new TextEncoder().encode('x') }

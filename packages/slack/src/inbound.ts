@@ -91,6 +91,8 @@ const file = z.object({
   mimetype: z.string().optional(),
   subtype: z.string().optional(),
   size: z.number().optional(),
+  /** Of clips, in ms. From the response types of `@slack/web-api`. */
+  duration_ms: z.number().optional().catch(undefined),
   url_private: z.string().optional(),
   url_private_download: z.string().optional(),
   mode: z.string().optional(),
@@ -219,6 +221,7 @@ function inboundFileOf({
   mimetype,
   subtype,
   size,
+  duration_ms: duration,
   url_private_download,
   url_private,
   mode,
@@ -231,6 +234,7 @@ function inboundFileOf({
     name: name || id,
     mime: subtype === 'slack_audio' ? mime.replace(/^video\//, 'audio/') : mime,
     ...(size !== undefined && { size }),
+    ...(duration !== undefined && { seconds: duration / 1000 }),
   }
 }
 

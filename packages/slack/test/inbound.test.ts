@@ -63,10 +63,12 @@ describe('a message', () => {
   })
 
   test('with a voice clip has audio, and a video stays one', () => {
-    const clip = { id: 'F1', name: 'audio_message.mp4', mimetype: 'video/mp4', subtype: 'slack_audio' }
+    const clip = {
+      ...{ id: 'F1', name: 'audio_message.mp4', mimetype: 'video/mp4', subtype: 'slack_audio', duration_ms: 2500 },
+    }
     const files = [clip, { ...clip, id: 'F2', mimetype: 'audio/webm' }, { ...clip, id: 'F3', subtype: 'slack_video' }]
     expect(readBody(body({ text: undefined, subtype: 'file_share', files }))?.received).toMatchObject({
-      files: [{ mime: 'audio/mp4' }, { mime: 'audio/webm' }, { mime: 'video/mp4' }],
+      files: [{ mime: 'audio/mp4', seconds: 2.5 }, { mime: 'audio/webm' }, { mime: 'video/mp4' }],
     })
   })
 

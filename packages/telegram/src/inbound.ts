@@ -57,6 +57,8 @@ const file = z.object({
   file_name: z.string().optional(),
   mime_type: z.string().optional(),
   file_size: z.number().optional(),
+  /** In seconds, for voice notes, audio and videos. https://core.telegram.org/bots/api#voice */
+  duration: z.number().optional(),
 })
 
 const location = z.object({ latitude: z.number(), longitude: z.number() })
@@ -252,8 +254,9 @@ function filesIn(raw: Message): readonly InboundFile[] {
   return Object.entries(fileKinds).flatMap(([kind, [name, mime]]) => {
     const file = files[kind as keyof typeof fileKinds]
     if (!file) return []
-    const size = file.file_size === undefined ? {} : { size: file.file_size }
-    return [{ ref: file.file_id, name: file.file_name ?? name, mime: file.mime_type ?? mime, ...size }]
+    const { file_id: ref, file_name, mime_type, file_size: size, duration: seconds } = file
+    const told = { ...(size !== undefined && { size }), ...(seconds !== undefined && { seconds }) }
+    return [{ ref, name: file_name ?? name, mime: mime_type ?? mime, ...told }]
   })
 }
 

@@ -125,7 +125,7 @@ test.each<[string, object, object]>([
   [
     'a round video is a file',
     { video_note: { file_id: 'F1', length: 240, duration: 3, file_size: 9 } },
-    { text: '', files: [{ ref: 'F1', name: 'video.mp4', mime: 'video/mp4', size: 9 }] },
+    { text: '', files: [{ ref: 'F1', name: 'video.mp4', mime: 'video/mp4', size: 9, seconds: 3 }] },
   ],
   [
     'a sticker is a picture',

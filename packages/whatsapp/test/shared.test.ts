@@ -62,6 +62,6 @@ test('a file that WhatsApp withholds stays in the message', () => {
 
 test('a round video is a video', () => {
   const { files } = onDevice({ ptvMessage: { mediaKey: 'AA==', directPath: '/a', seconds: 3 } }) ?? {}
-  expect(files).toMatchObject([{ name: 'video.mp4', mime: 'video/mp4' }])
+  expect(files).toMatchObject([{ name: 'video.mp4', mime: 'video/mp4', seconds: 3 }])
   expect(toFileRef(files?.[0]?.ref ?? '')).toMatchObject({ kind: 'video' })
 })

@@ -173,7 +173,7 @@ export function createSpokenPrompts(
     }
     let result: Transcription
     try {
-      result = await listener.transcribe(download, note.mime, signal)
+      result = await listener.transcribe(download, note.mime, signal, note.seconds)
     } catch (error) {
       report('not-downloaded')
       if (!signal.aborted) onError(toError(error))

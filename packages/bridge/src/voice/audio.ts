@@ -66,3 +66,22 @@ export function wavSeconds(head: Uint8Array, size: number): number | undefined {
   const bytesInSecond = file.readUInt32LE(28)
   return bytesInSecond === 0 ? undefined : (size - 44) / bytesInSecond
 }
+
+/**
+ * Bytes of speech in a frame of 20 ms of AMR, by the type of the frame. Then come silence, and frames without content. The rest is reserved.
+ * https://www.rfc-editor.org/rfc/rfc4867#section-5.3, and table 1a of 3GPP TS 26.101 and TS 26.201.
+ */
+const amrFrames: readonly { readonly mark: string; readonly bytes: readonly number[] }[] = [
+  { mark: '#!AMR\n', bytes: [12, 13, 15, 17, 19, 20, 26, 31, 5] },
+  { mark: '#!AMR-WB\n', bytes: [17, 23, 32, 36, 40, 46, 50, 58, 60, 5] },
+]
+
+/** Returns how long a recording in AMR with one channel is, in seconds. Undefined for any other file. */
+export function amrSeconds(bytes: Uint8Array): number | undefined {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 16)).toString('latin1')
+  const kind = amrFrames.find(({ mark }) => start.startsWith(mark))
+  if (!kind) return undefined
+  let frames = 0
+  for (let at = kind.mark.length; at < bytes.length; frames++) at += 1 + (kind.bytes[((bytes[at] ?? 0) >> 3) & 15] ?? 0)
+  return frames / 50
+}

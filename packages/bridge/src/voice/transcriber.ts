@@ -7,6 +7,7 @@ import type { ReadSecret } from '../config/load.ts'
 import type { TranscribeConfig } from '../config/schema.ts'
 import { messageOf } from '../error.ts'
 import { endingOf, opusSeconds, wavSeconds } from './audio.ts'
+import { audioSeconds } from './audio-length.ts'
 import { cleanTranscript } from './clean-transcript.ts'
 import { postAudio } from './post-audio.ts'
 import { runProgram } from './run-program.ts'
@@ -51,9 +52,10 @@ export type Transcription =
       readonly length?: NoteLength | undefined
     }
 
-/** The length of a note that is too long, in seconds, and the limit. The length is undefined if the converter cut the note. */
+/** The length of a note that is too long, in seconds, and the limit. */
 export interface NoteLength {
-  readonly seconds: number | undefined
+  /** Undefined if the converter cut the note. `untold`: nothing tells it, and the note has so many bytes that it may be longer. */
+  readonly seconds: number | 'untold' | undefined
   readonly maxSeconds: number
 }
 
@@ -62,15 +64,25 @@ export interface Transcriber {
   /**
    * Resolves with the text of a voice note, without control characters and never empty. Waits for its turn before it calls
    * `read` for the audio: at most two notes are read and transcribed at the same time, so that a hundred of them don't fill the
-   * memory. Rejects only as `read` does.
+   * memory. Does not call it for a note that is too long by what the platform told. Rejects only as `read` does.
    */
-  transcribe(read: () => Promise<Uint8Array>, mime: InboundFile['mime'], signal: AbortSignal): Promise<Transcription>
+  transcribe(
+    read: () => Promise<Uint8Array>,
+    mime: InboundFile['mime'],
+    signal: AbortSignal,
+    toldSeconds?: InboundFile['seconds'],
+  ): Promise<Transcription>
 }
 
 /** How many notes are transcribed at the same time, because a recogniser uses all cores. */
 const mostAtOnce = 2
 /** The most that a transcriber may print, in bytes. An hour of speech has about 60 kB. */
 const maxOutputBytes = 262_144
+/**
+ * The fewest bytes in a second of speech: 6 kbit/s, the least of Opus (https://www.rfc-editor.org/rfc/rfc6716#section-2.1.1). A note
+ * that doesn't tell its length may last as long as its bytes allow.
+ */
+const leastBytesInSecond = 750
 /** The prefix of the folders of notes that are being transcribed. */
 const folderPrefix = 'reply-voice-'
 /** The age at which such a folder was left by a computer that went down, in ms. The longest `timeoutMs` is half of it. */
@@ -109,17 +121,20 @@ export function createTranscriber(options: {
   return { transcribe }
 
   /** Waits for a turn, and passes it on when it is done. */
-  async function transcribe(...[read, mime, signal]: Parameters<Transcriber['transcribe']>): Promise<Transcription> {
+  async function transcribe(
+    ...[read, mime, signal, toldSeconds = 0]: Parameters<Transcriber['transcribe']>
+  ): Promise<Transcription> {
+    if (toldSeconds > maxSeconds) return tooLong(toldSeconds)
     if (signal.aborted || !(await takeTurn(signal))) return { type: 'failed', why: 'canceled' }
     try {
-      return await transcribeInTime(await read(), mime, signal)
+      return await transcribeInTime(await read(), { mime, isTold: toldSeconds > 0 }, signal)
     } finally {
       passTurn()
     }
   }
 
   /** Transcribes within `timeoutMs`. Never rejects. */
-  async function transcribeInTime(bytes: Uint8Array, mime: string, signal: AbortSignal): Promise<Transcription> {
+  async function transcribeInTime(bytes: Uint8Array, facts: NoteFacts, signal: AbortSignal): Promise<Transcription> {
     if (signal.aborted) return { type: 'failed', why: 'canceled' }
     const deadline = new AbortController()
     const onAbort = (): void => deadline.abort()
@@ -127,7 +142,7 @@ export function createTranscriber(options: {
     const stopTimer = clock.after(timeoutMs, () => deadline.abort())
     let result: Transcription
     try {
-      result = await transcribeNow(bytes, mime, deadline.signal)
+      result = await transcribeNow(bytes, facts, deadline.signal)
     } catch (error) {
       result = { type: 'failed', why: 'failed', detail: messageOf(error) }
     } finally {
@@ -169,9 +184,16 @@ export function createTranscriber(options: {
   }
 
   /** Transcribes. The result does not count if the signal has aborted. Rejects if the folder for the audio can't be used. */
-  async function transcribeNow(bytes: Uint8Array, mime: string, signal: AbortSignal): Promise<Transcription> {
-    const seconds = opusSeconds(bytes)
+  async function transcribeNow(
+    bytes: Uint8Array,
+    { mime, isTold }: NoteFacts,
+    signal: AbortSignal,
+  ): Promise<Transcription> {
+    // A converter cuts the note, and its result tells the length.
+    const seconds = convert === false ? await audioSeconds(bytes, signal) : opusSeconds(bytes)
     if (seconds !== undefined && seconds > maxSeconds) return tooLong(seconds)
+    const isUntold = convert === false && seconds === undefined && !isTold
+    if (isUntold && bytes.length > maxSeconds * leastBytesInSecond) return tooLong('untold')
     if (bytes.length === 0) return { type: 'failed', why: 'unreadable', detail: 'It is empty.' }
     void removeLeftFolders(clock)
     // Readable by this user only.
@@ -182,8 +204,7 @@ export function createTranscriber(options: {
       await writeFile(recorded, bytes)
       const converted = convert === false ? recorded : await convertAudio(convert, folder, recorded, signal)
       if (typeof converted !== 'string') return converted
-      const heardSeconds = await secondsOf(converted)
-      if (heardSeconds > maxSeconds) return tooLong(convert === false ? heardSeconds : undefined)
+      if (convert !== false && (await secondsOf(converted)) > maxSeconds) return tooLong(undefined)
       return url === undefined
         ? await runTranscriber(command ?? [], folder, converted, signal)
         : heard(await postAudio({ url, key, model, file: converted, maxBytes: maxOutputBytes, signal }))
@@ -193,7 +214,7 @@ export function createTranscriber(options: {
   }
 
   /** Returns the failure for a note of that length. */
-  function tooLong(seconds: number | undefined): Transcription {
+  function tooLong(seconds: NoteLength['seconds']): Transcription {
     return { type: 'failed', why: 'too-long', length: { seconds, maxSeconds } }
   }
 
@@ -242,6 +263,13 @@ export function createTranscriber(options: {
         return end satisfies never
     }
   }
+}
+
+/** What the platform told about a note. */
+interface NoteFacts {
+  readonly mime: string
+  /** Whether it told the length, which then is not too long. */
+  readonly isTold: boolean
 }
 
 /** Returns a transcription with its text cleaned. Without any words, it failed. */

@@ -17,6 +17,8 @@ export interface InboundFile {
   readonly mime: string
   /** In bytes. Absent if the platform doesn't say. */
   readonly size?: number | undefined
+  /** How long a recording is, in seconds, as the platform says. Not checked against the content. Absent if the platform doesn't say. */
+  readonly seconds?: number | undefined
 }
 
 /** An action of a person in a chat: a text, a press of a button or form, or the platform's Stop button. */

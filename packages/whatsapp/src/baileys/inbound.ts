@@ -54,6 +54,8 @@ const fileFields = {
   mimetype: z.string().nullish(),
   fileName: z.string().nullish(),
   fileLength: z.coerce.number().nonnegative().nullish().catch(undefined),
+  /** The length of a recording or a video. */
+  seconds: z.number().nonnegative().nullish().catch(undefined),
   mediaKey: encryptionKey,
   directPath: z.string().nullish(),
   url: z.string().nullish(),
@@ -317,8 +319,13 @@ function filesIn(inner: FileContents | undefined): readonly InboundFile[] {
   return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]): readonly InboundFile[] => {
     const file = inner?.[`${kind as FileKind}Message`] ?? (kind === 'video' ? inner?.ptvMessage : undefined)
     if (!file) return []
-    const { mediaKey: rawKey, directPath, url, fileName, mimetype, fileLength } = file
-    const told = { name: fileName || name, mime: mimetype || mime, ...(fileLength && { size: fileLength }) }
+    const { mediaKey: rawKey, directPath, url, fileName, mimetype, fileLength, seconds } = file
+    const told = {
+      name: fileName || name,
+      mime: mimetype || mime,
+      ...(fileLength && { size: fileLength }),
+      ...(seconds && { seconds }),
+    }
     if (!rawKey || rawKey.length === 0) return [{ ref: phoneOnlyRef, ...told }]
     const mediaKey = typeof rawKey === 'string' ? rawKey : Buffer.from(rawKey).toString('base64')
     const ref = JSON.stringify({ kind, mediaKey, ...(directPath && { directPath }), ...(url && { url }) })

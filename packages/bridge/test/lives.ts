@@ -10,8 +10,10 @@ import type { BridgeConfig } from '../src/config/schema.ts'
 import { allShards, shardLeasePrefix } from '../src/state/shard-of.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
+import { addFields, lostFields } from './newer-fields.ts'
 import { createPhone, type Phone } from './phone.ts'
 import { telegramOn } from './platforms.ts'
+import { faultsForReleased } from './released-rows.ts'
 import { keyWithoutShard } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
 
@@ -117,8 +119,13 @@ export async function startWorld(options: {
   const store: Store = {
     ...plainStore,
     commit: async (...given) => {
+      const lost = lostFields(memory, given[0])
+      const unreadable = given[0].flatMap(faultsForReleased)
       const result = await plainStore.commit(...given)
-      if (result.type === 'done') given[0].forEach(countDoubt)
+      if (result.type !== 'done') return result
+      given[0].forEach(countDoubt)
+      wrongs.push(...lost.map((kind) => `The field of a newer version was lost in ${kind}.`))
+      wrongs.push(...unreadable.map((fault) => `The released version can't read ${fault}`))
       return result
     },
   }
@@ -249,6 +256,8 @@ export async function startWorld(options: {
   /** Starts a bridge as a process of its own: when it dies, nothing that it does reaches anything. */
   function startLife(): Life {
     const root = `/life${++lives}`
+    // Another one that works has rows in its memory.
+    if (overtaken.size === 0) addFields(memory)
     let isDead = false
     let isStarted = false
     /** Its id among the members, once it has beaten. */

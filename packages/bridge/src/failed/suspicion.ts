@@ -42,19 +42,20 @@ export function lateMs(row: Suspicion): number {
  * Returns what is known once this process has outlived the row at its level. It is past the first part of the next one already, so
  * that its end gives a point there.
  */
-export function survived({ level }: Suspicion, by: string): Suspicion {
-  return { level: level + 1, points: 0, stage: 'late', by }
+export function survived(row: Suspicion, by: string): Suspicion {
+  return { ...row, level: row.level + 1, points: 0, stage: 'late', by }
 }
 
 /**
  * Returns what is known after the process ended that handled the row. `process` is this process. It may be the same one, for
  * example after the database was gone for a while: then none has ended.
  */
-export function afterEnd({ level, points, stage, by }: Suspicion, process: string): Suspicion {
-  if (stage === undefined || by === process || level >= levels) return { level, points }
+export function afterEnd({ stage, by, ...row }: Suspicion, process: string): Suspicion {
+  const { level, points } = row
+  if (stage === undefined || by === process || level >= levels) return row
   // At level 0, each end after the row was begun may be its doing. At others, one that is too early has another cause.
-  if (stage === 'late' || (stage === 'begun' && level === 0)) return { level, points: points + 1 }
-  return points === 0 ? { level: Math.max(0, level - 1), points } : { level, points: Math.max(0, points - pointsBack) }
+  if (stage === 'late' || (stage === 'begun' && level === 0)) return { ...row, points: points + 1 }
+  return points === 0 ? { ...row, level: Math.max(0, level - 1) } : { ...row, points: Math.max(0, points - pointsBack) }
 }
 
 /** With how many points the row is put aside. */

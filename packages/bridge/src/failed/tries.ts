@@ -342,9 +342,9 @@ export function createTries({
     timers.stop()
     stopped.resolve()
     await Promise.allSettled([...beginnings, saving])
-    for (const [key, { level, points, stage }] of known) {
+    for (const [key, { stage, by: _, ...row }] of known) {
       if (stage !== undefined) {
-        known.set(key, { level, points })
+        known.set(key, row)
         unsaved.add(key)
       }
     }

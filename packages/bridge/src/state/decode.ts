@@ -6,25 +6,35 @@ import { type Execution, type LogLine, phases, statuses } from './execution.ts'
 import type { ForwardedPress, PressAnswer } from './forwarded-press.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
 
+/**
+ * Parses a row or an entry of a queue. Throws if it isn't as the schema says. Returns it with the fields that the schema doesn't have:
+ * a member of a newer version may have written them, and they would be lost once this one writes the row again.
+ */
+function rowAs<Row>(schema: z.ZodType<Row>, text: string): Row {
+  const value: unknown = JSON.parse(text)
+  schema.parse(value)
+  return value as Row
+}
+
 /** See `Tried`. */
 const tries = z.int().nonnegative()
 
 /** Checks only the fields that all prompts and executions have, because this package wrote them. */
-const prompt = z.looseObject({
+const prompt = z.object({
   id: z.string(),
   channel: z.string(),
-  chat: z.looseObject({ id: z.string() }),
-  actor: z.looseObject({ id: z.string() }),
+  chat: z.object({ id: z.string() }),
+  actor: z.object({ id: z.string() }),
   text: z.string(),
-  files: z.array(z.looseObject({})),
-  messageRef: z.looseObject({ id: z.string() }),
+  files: z.array(z.object({})),
+  messageRef: z.object({ id: z.string() }),
   receivedAt: z.number(),
   tries: tries.optional(),
 })
 
-const lines = z.array(z.looseObject({ from: z.string(), text: z.string() }))
+const lines = z.array(z.object({ from: z.string(), text: z.string() }))
 
-const execution = z.looseObject({
+const execution = z.object({
   id: z.string(),
   phase: z.enum(phases),
   status: z.enum(statuses),
@@ -36,23 +46,17 @@ const execution = z.looseObject({
 
 /** Parses an execution. Throws if the text isn't one. Optional fields are not checked. */
 export function toExecution(text: string): Execution {
-  const value: unknown = JSON.parse(text)
-  execution.parse(value)
-  return value as Execution
+  return rowAs<unknown>(execution, text) as Execution
 }
 
 /** Parses a log. Throws if the text isn't one. */
 export function toLog(text: string): readonly LogLine[] {
-  const value: unknown = JSON.parse(text)
-  lines.parse(value)
-  return value as readonly LogLine[]
+  return rowAs<unknown>(lines, text) as readonly LogLine[]
 }
 
 /** Parses a prompt. Throws if the text isn't one. Optional fields are not checked. */
 export function toQueuedPrompt(text: string): QueuedPrompt {
-  const value: unknown = JSON.parse(text)
-  prompt.parse(value)
-  return value as QueuedPrompt
+  return rowAs<unknown>(prompt, text) as QueuedPrompt
 }
 
 /** The server, session, agent and model of a place. People choose all of them but the server. */
@@ -102,12 +106,12 @@ export type SessionRef = Pick<UsedSession, 'server' | 'sessionID'>
 
 /** Parses a route. Throws if the text isn't one. */
 export function toRoute(text: string): Route {
-  return route.parse(JSON.parse(text))
+  return rowAs(route, text)
 }
 
 /** Parses a used session. Throws if the text isn't one. */
 export function toUsedSession(text: string): UsedSession {
-  return used.parse(JSON.parse(text))
+  return rowAs(used, text)
 }
 
 const chat = z.object({
@@ -121,7 +125,7 @@ const sessionChat = z.object({ channel: z.string(), chat })
 
 /** Parses the chat that works with a session. Throws if the text isn't one. */
 export function toSessionChat(text: string): ChatPlace {
-  return sessionChat.parse(JSON.parse(text))
+  return rowAs(sessionChat, text)
 }
 
 /** An answer that its chat may not show. Stored for 30 days, or until it is posted again. */
@@ -223,7 +227,7 @@ export type Suspicion = z.infer<typeof suspicion>
 
 /** Parses a suspicion. Throws if the text isn't one. */
 export function toSuspicion(text: string): Suspicion {
-  return suspicion.parse(JSON.parse(text))
+  return rowAs(suspicion, text)
 }
 
 /** An answer that its chat may not show. */
@@ -236,9 +240,11 @@ export type PoisonRow = z.infer<typeof poison>
 /** A failure that needs a person. */
 export type Failure = FailedDelivery | UnreadableRow | PoisonRow
 
+const failure = z.union([delivery, row, poison])
+
 /** Parses a failure. Throws if the text isn't one. */
 export function toFailure(text: string): Failure {
-  return z.union([delivery, row, poison]).parse(JSON.parse(text))
+  return rowAs(failure, text)
 }
 
 /** Describes why a row can't be read, without its content: it is not JSON, or which field of it is wrong. */
@@ -283,7 +289,7 @@ export type StoredNotice = z.infer<typeof storedNotice>
 
 /** Parses a stored notice. Throws if the text isn't one. */
 export function toStoredNotice(text: string): StoredNotice {
-  return storedNotice.parse(JSON.parse(text))
+  return rowAs(storedNotice, text)
 }
 
 /**
@@ -291,7 +297,7 @@ export function toStoredNotice(text: string): StoredNotice {
  * made any more. Throws if the text is neither.
  */
 export function toHint(text: string): number | 'told' {
-  return z.union([z.number().int().min(1), z.literal('told')]).parse(JSON.parse(text))
+  return rowAs(z.union([z.number().int().min(1), z.literal('told')]), text)
 }
 
 /** A permission that a person always allowed. */
@@ -319,17 +325,17 @@ export type Grant = z.infer<typeof grant>
 
 /** Parses a grant. Throws if the text isn't one. */
 export function toGrant(text: string): Grant {
-  return grant.parse(JSON.parse(text))
+  return rowAs(grant, text)
 }
 
-const forwardedPress = z.looseObject({
+const forwardedPress = z.object({
   id: z.string(),
   member: z.string(),
   channel: z.string(),
-  inbound: z.looseObject({
+  inbound: z.object({
     type: z.enum(['press', 'stop']),
-    chat: z.looseObject({ id: z.string() }),
-    actor: z.looseObject({ id: z.string() }),
+    chat: z.object({ id: z.string() }),
+    actor: z.object({ id: z.string() }),
   }),
 })
 
@@ -337,14 +343,12 @@ const pressAnswer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('claimed') }),
   z.object({ type: z.literal('refused') }),
   z.object({ type: z.literal('answered'), text: z.string().optional() }),
-  z.object({ type: z.literal('open'), form: z.looseObject({ token: z.string() }) }),
+  z.object({ type: z.literal('open'), form: z.object({ token: z.string() }) }),
 ])
 
 /** Parses a press that a member forwarded. Throws if the text isn't one. Optional fields are not checked. */
 export function toForwardedPress(text: string): ForwardedPress {
-  const value: unknown = JSON.parse(text)
-  forwardedPress.parse(value)
-  return value as ForwardedPress
+  return rowAs<unknown>(forwardedPress, text) as ForwardedPress
 }
 
 /** Returns the server and the session in the key of a session that was handed to a shard. Throws if the key isn't one. */
@@ -356,12 +360,32 @@ export function toWoken(key: string): { readonly server: string; readonly sessio
 
 /** Parses the answer to a forwarded press. Throws if the text isn't one. The fields of a form are not checked. */
 export function toPressAnswer(text: string): PressAnswer {
-  return pressAnswer.parse(JSON.parse(text)) as PressAnswer
+  return rowAs<unknown>(pressAnswer, text) as PressAnswer
 }
 
 const sharedFact = z.object({ channel: z.string(), fact: z.unknown() })
 
 /** Parses a fact that a member shared, see `Facts`. Throws if the text isn't one. The channel checks the fact itself. */
 export function toSharedFact(text: string): z.infer<typeof sharedFact> {
-  return sharedFact.parse(JSON.parse(text))
+  return rowAs(sharedFact, text)
 }
+
+/** The schemas of rows with fields that are kept for longer than a minute, by the beginnings of their keys or queues. */
+export const rowSchemas = {
+  'execution/': execution,
+  'newest/': execution,
+  'stopping/': execution,
+  'log/': lines,
+  'route/': route,
+  'session/': used,
+  'message/': used,
+  'session-chat/': sessionChat,
+  'allowed/': grant,
+  'notice/': storedNotice,
+  'suspect/': suspicion,
+  'failed/': failure,
+  'unknown/': prompt,
+  'inbox/': prompt,
+  'prompts/': prompt,
+  'backlog/': prompt,
+} as const

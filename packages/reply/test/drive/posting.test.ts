@@ -66,6 +66,27 @@ test('a prompt that is stopped while it is written down is not posted', async ()
   await opencode.close()
 })
 
+test('a prompt that is stopped before it is written down is not written down', async () => {
+  let isCounting = false
+  let finish: (count: number) => void = () => {}
+  const countPrompts = async (): Promise<number> => {
+    isCounting = true
+    return await new Promise<number>((resolve) => {
+      finish = resolve
+    })
+  }
+  const memory = createMemorySource({ canRead: true, keepsPromptIDs: false }, { countPrompts })
+  const opencode = connectSource(memory.source, { clock: createHandClock() })
+  const posted: PostedPrompt[] = []
+  const stream = opencode.prompt({ text: 'Hello.' }, { onPosting: (given) => void posted.push(given) })
+  while (!isCounting) await new Promise<void>((resolve) => setImmediate(resolve))
+  const reply = await stream.abort()
+  finish(0)
+  for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+  expect([reply.outcome, posted, memory.prompts]).toEqual(['aborted', [], []])
+  await opencode.close()
+})
+
 test.each(['init', '/init'])('the prompt of the command %j is written with one slash', async (command) => {
   const { opencode } = await stage()
   const reply = await opencode.command({ command, arguments: 'all' }, { signal: AbortSignal.abort() }).result

@@ -21,7 +21,8 @@ export interface RunOptions {
   /**
    * Called and awaited right before the prompt is posted, with the data that `Client.resume` needs to find it again,
    * for example after a crash. If it throws or rejects, nothing is posted and the reply fails with that error. Not
-   * called by `resume`, nor for a prompt that is dropped before it is posted.
+   * called by `resume`, nor for a prompt that is dropped before it is posted. If the prompt is dropped during the call,
+   * the stream ends without waiting for it.
    */
   readonly onPosting?: ((posted: PostedPrompt) => unknown) | undefined
 }

@@ -99,12 +99,14 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   /**
    * Sets the prompt's `messageID`, and calls and awaits the caller's `onPosting` with everything that is known of the
-   * prompt. Rejects with its error, or if the prompts with the same text can't be counted.
+   * prompt, unless posting it has become pointless. Rejects with its error, or if the prompts with the same text can't
+   * be counted.
    */
   async function callOnPosting({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
     messageID = server.info.current().nextMessageID?.()
     const noReply = kind === 'note' ? (true as const) : undefined
     const sameTextBefore = await countSameText({ sessionID, directory })
+    if (isPointless()) return
     const posted = { sessionID, directory, messageID, after, text, sameTextBefore, noReply, at: clock.now() } as const
     await options.onPosting?.(posted)
   }

@@ -1,3 +1,4 @@
+import { vi } from 'vitest'
 import { texts } from '../src/texts.ts'
 import { type Made, startWorld, type World } from './lives.ts'
 import { keyWithoutShard } from './shard-rows.ts'
@@ -57,6 +58,7 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
   const held = new Map<string, Job>()
   const answers: unknown[] = []
   const popups: { readonly chat: number; readonly text: string }[] = []
+  const chance = scene.random && vi.spyOn(Math, 'random').mockImplementation(scene.random)
   const world = await startWorld({ act, ...scene, ...setup })
   let repeats = 0
   const { fault, isShared } = setup
@@ -111,6 +113,7 @@ export async function playScene(name: string, setup: Setup = {}): Promise<World>
     return world
   } finally {
     await world.close()
+    chance?.mockRestore()
   }
 
   /** Returns what is there twice, although no person did anything twice. */

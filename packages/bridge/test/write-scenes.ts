@@ -10,6 +10,8 @@ import type { Job } from './surviving-agent.ts'
 /** What people do with a bridge, so that it makes certain kinds of commits. */
 export interface Scene {
   readonly life?: LifeOptions
+  /** Replaces `Math.random` if the scene depends on chance. */
+  readonly random?: () => number
   /** Rows that an earlier process left. */
   readonly seed?: (memory: StoreMemory, now: number) => void
   /** Rejects if a person is told something wrong, or nothing. */
@@ -61,6 +63,7 @@ const post = /^send(Rich)?Message$/
 /** The agent's answer to a prompt. */
 export const says = (text: string): string => `You said: ${text}.`
 
+const { random } = Math
 const rules: SavedRule[] = []
 const lost = new Map<string, string | undefined>()
 /** Whether the server no longer knows what it does: from when the scene says so. */
@@ -102,6 +105,31 @@ const speak = ({ telegram }: Stage, chat: number, text: string): void => {
 const withPhone: LifeOptions['people'] = {
   ann: { ids: ['telegram:1'], may: ['prompt', 'approve', 'admin'], notify: ['phone'] },
   bob: { ids: ['telegram:2'], may: ['prompt'], notify: ['phone'] },
+}
+
+/** Bob's prompt, which ended processes before and so waits for its turn, and then `/stop`. No one knows any more when that was received. */
+function lateStop(suspicion: { readonly level: number; readonly points: number }): Scene {
+  return {
+    seed: ({ values, queues }) => {
+      const left = (id: string, text: string) => ({
+        ...{ ...promptIn('telegram', text), chat: { id: '2', kind: 'private' }, actor: { id: '2', name: 'Bob' } },
+        ...{ id, messageRef: { id } },
+      })
+      queues.set(
+        inChat(2, 'prompts/telegram/2/'),
+        new Map([['703', JSON.stringify({ ...left('703', 'held'), tries: 13 })]]),
+      )
+      const held = encodeURIComponent('prompts/telegram/2//#703')
+      values.set(inChat(2, `suspect/${held}`), row(suspicion))
+      const stop = { ...left('704', '/stop'), isCommand: true, isUnbegun: true }
+      queues.set(inChat(2, 'inbox/telegram/2/'), new Map([['704', JSON.stringify(stop)]]))
+    },
+    play: async ({ passes, isSaid, heard, memory }) => {
+      // After a restart, its turn may come first.
+      await passes('it is stopped', () => isSaid(2, /^Stopped|may or may not have run/) || heard.includes('held'))
+      await passes('it waits no longer', () => !memory.queues.has(inChat(2, 'prompts/telegram/2/')), 600_000)
+    },
+  }
 }
 
 /** Answers the question in a chat, as the `nth` answer of the scene. */
@@ -680,28 +708,13 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
 
   'a late /stop of a prompt that waits for its turn': {
-    seed: ({ values, queues }) => {
-      const left = (id: string, text: string) => ({
-        ...{ ...promptIn('telegram', text), chat: { id: '2', kind: 'private' }, actor: { id: '2', name: 'Bob' } },
-        ...{ id, messageRef: { id } },
-      })
-      // It ended processes before, so it waits for up to two minutes.
-      queues.set(
-        inChat(2, 'prompts/telegram/2/'),
-        new Map([['703', JSON.stringify({ ...left('703', 'held'), tries: 13 })]]),
-      )
-      const held = encodeURIComponent('prompts/telegram/2//#703')
-      values.set(inChat(2, `suspect/${held}`), row({ level: 7, points: 13 }))
-      // No one knows any more when it was received.
-      const stop = { ...left('704', '/stop'), isCommand: true, isUnbegun: true }
-      queues.set(inChat(2, 'inbox/telegram/2/'), new Map([['704', JSON.stringify(stop)]]))
-    },
-    play: async ({ passes, isSaid, heard, memory }) => {
-      // By chance, its turn may come first.
-      await passes('it is stopped', () => isSaid(2, /^Stopped|may or may not have run/) || heard.includes('held'))
-      await passes('it waits no longer', () => !memory.queues.has(inChat(2, 'prompts/telegram/2/')), 600_000)
-    },
+    // It waits for one to two minutes.
+    random: () => (1 + random()) / 2,
+    ...lateStop({ level: 7, points: 13 }),
   },
+
+  // It waits for a second at most, and the command for two: its run is stopped while its prompt is about to be posted.
+  'a late /stop of a prompt whose turn comes': lateStop({ level: 0, points: 1 }),
 
   'what another member received': {
     seed: ({ queues }) => {

@@ -23,6 +23,7 @@ import { takenOverError } from '../members/membership.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
 import { type Execution, statusOf } from '../state/execution.ts'
+import { createOrderedCommits } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import { isAudio } from '../voice/audio.ts'
@@ -64,6 +65,14 @@ export interface RunHost {
   readonly isStopping: () => boolean
 }
 
+/** One try to post the prompt. */
+interface PostAttempt {
+  /** Whether its stream has ended. Then nothing of it is stored any more. */
+  isOver: boolean
+  /** Resolves when what is stored right before the post is stored, or could not be. Never rejects. */
+  stored: Promise<void>
+}
+
 /**
  * Posts a planned prompt, or finds one that an earlier process posted, and follows the run until its answer is delivered.
  * Returns the run at once. Errors end the run, and go to `onError`.
@@ -85,10 +94,13 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   const isSteer = execution.isSteer === true
   /** The session was deleted, so a new one runs the prompt. */
   let isRenewed = false
-  /** Of the last try to post the prompt: aborts when its calls may no longer be made. */
+  /** The last try to post the prompt. */
+  let attempt: PostAttempt = { isOver: false, stored: Promise.resolve() }
+  /** Of that try: aborts when its calls may no longer be made. */
   let postingPermit: AbortSignal | undefined
   /** Whether the last try is followed by another one. Undefined until that is decided. */
   let isTriedAgain: boolean | undefined
+  const commitInOrder = createOrderedCommits(state)
   const found = withResolvers<void>()
   const accepted = withResolvers<void>()
   const canceled = withResolvers<void>()
@@ -142,7 +154,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (!stream) return
     found.resolve()
     if (isCanceled) void client.abort(stream).catch(onError)
-    let reply = await stream.result
+    let reply = await endOf(stream)
     while (!isStopping() && isPostedAgain(reply)) {
       if (!isRenewed && isSessionGone(reply)) {
         isRenewed = true
@@ -151,10 +163,21 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       }
       stream = await postPrompt()
       if (!stream) return
-      reply = await stream.result
+      reply = await endOf(stream)
     }
     if (isStopping()) return
     await deliverReply(reply)
+  }
+
+  /**
+   * Resolves with the reply of a stream that has ended. A stop ends one also while it is stored that the prompt is about to be posted.
+   * The end of the run must be stored after that.
+   */
+  async function endOf({ result }: ReplyStream): Promise<Reply> {
+    const reply = await result
+    attempt.isOver = true
+    await attempt.stored
+    return reply
   }
 
   /**
@@ -259,9 +282,11 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       const accepting = observerOf((observation) => noteAccepted(observation.reply))
       return host.runObservers.wrap([...whileShown, observerOf(storeWhatIsShown), accepting])
     }
+    const thisAttempt: PostAttempt = { isOver: false, stored: Promise.resolve() }
+    attempt = thisAttempt
     return {
       timeoutMs: router.timeoutMs,
-      onPosting: async (posted) => await beforePosting(posted, isGuardRequired),
+      onPosting: async (posted) => await beforePosting(posted, isGuardRequired, thisAttempt),
       observe,
     }
   }
@@ -325,10 +350,14 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Stores that the prompt is about to be posted, and waits for the lease. The place then uses its session, unless someone
-   * chose another session or title meanwhile. Rejects if a right is gone or the directory is not safe, and stores nothing
-   * then.
+   * chose another session or title meanwhile. Rejects if a right is gone, the directory is not safe, or the stream has ended,
+   * and stores nothing then.
    */
-  async function beforePosting(posted: PostedPrompt, isGuardRequired: boolean): Promise<void> {
+  async function beforePosting(
+    posted: PostedPrompt,
+    isGuardRequired: boolean,
+    thisAttempt: PostAttempt,
+  ): Promise<void> {
     // Rights may have changed while it waited for its turn.
     if (!people.allMay(prompt, 'prompt') || (!isGuardRequired && mustBeGuarded())) throw new Error(texts.rightGone)
     const { sessionID, directory } = posted
@@ -339,6 +368,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     // Otherwise the next process would have to look for it on the server, although it was not sent. Checked right before it is
     // stored: a shard that stops waits for prompts that are being posted by then.
     if (isStopping()) throw takenOverError()
+    // A stop does not wait for these checks. The end of the run may be stored by now.
+    if (thisAttempt.isOver) throw new BridgeError('inbound', texts.canceled)
     // Someone may have chosen another session, agent or model meanwhile.
     const isOtherChosen = now?.sessionID !== placeSessionID || now?.title !== placeTitle
     const routeWrites =
@@ -348,7 +379,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const newest = registry.writeNewest({ ...execution, phase: 'posting', posted, sessionID })
     // Other members must not take the prompt for one that was written elsewhere.
     const authors = posted.messageID === undefined ? [] : [routes.writeAuthor(posted.messageID, prompt)]
-    await updateExecution({ phase: 'posting', posted, sessionID }, [...routeWrites, ...newest, ...authors])
+    const stored = updateExecution({ phase: 'posting', posted, sessionID }, [...routeWrites, ...newest, ...authors])
+    thisAttempt.stored = stored.catch(() => {})
+    await stored
     await lease.whenHeld()
   }
 
@@ -526,8 +559,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     // Another change may replace it before this one is stored.
     const after = { ...execution, ...change }
     execution = after
-    const writes = [registry.writeExecution(after), ...more, ...told]
-    await state.withRetries(() => state.commit(writes))
+    await commitInOrder([registry.writeExecution(after), ...more, ...told])
     if (told.length > 0) void notices.send()
     events.onChanged(before, after)
   }

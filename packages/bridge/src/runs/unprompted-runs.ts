@@ -6,6 +6,7 @@ import { BridgeError, errorTypeOf, messageOf, toError } from '../error.ts'
 import { placeKey } from '../place.ts'
 import { type Execution, isOver, type JoiningPrompt, statusOf } from '../state/execution.ts'
 import { followHint } from '../state/follow-hint.ts'
+import { createOrderedCommits } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
@@ -502,6 +503,7 @@ export async function beginUnpromptedRun(
   // Asks that no chat shows can't be answered there.
   const notify = isFollowed && !router.progress.enabled ? {} : notices.observerFor(() => execution)
   const observers = [...shown, timeouts, notify, events.observer]
+  const commitInOrder = createOrderedCommits(state)
   // Of a run whose asks alone are shown, the chat must not see the output.
   let unfollow = last.followed === 'asks' ? () => {} : registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
@@ -652,8 +654,7 @@ export async function beginUnpromptedRun(
     // Another change may replace it before this one is stored.
     const after = { ...execution, ...change }
     execution = after
-    const writes = [registry.writeExecution(after), ...more]
-    await state.withRetries(() => state.commit(writes))
+    await commitInOrder([registry.writeExecution(after), ...more])
     events.onChanged(before, after)
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
-import { backOffMs } from '@reply/sink/internal'
+import { backOffMs, withResolvers } from '@reply/sink/internal'
 import { isOfEnd } from '../error.ts'
 import { type HeldLease, takenOverError } from '../members/membership.ts'
 import { type CommitOptions, type Store, type StoredValue, StoreError, type Write } from '../store/store.ts'
@@ -248,6 +248,28 @@ function createRetries({
 /** Returns the value of a key with its expiry, which `read` leaves out. Undefined if the key has none, or if it has expired. */
 export async function readWithExpiry(state: Pick<State, 'list'>, key: string): Promise<StoredValue | undefined> {
   return (await state.list(key)).find((one) => one.key === key)
+}
+
+/**
+ * Returns a function that commits writes with retries, in the order of its calls. For a row that each call stores as a whole: a retry
+ * of an earlier one would undo a later one. Rejects like `State.withRetries`, and the next call is made nevertheless.
+ */
+export function createOrderedCommits({
+  commit,
+  withRetries,
+}: Pick<State, 'commit' | 'withRetries'>): (writes: readonly Write[]) => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  return async (writes) => {
+    const before = last
+    const over = withResolvers<void>()
+    last = over.promise
+    try {
+      await before
+      await withRetries(() => commit(writes))
+    } finally {
+      over.resolve()
+    }
+  }
 }
 
 /** Whether the store can't be used now, and can be later without a repair. */

@@ -124,9 +124,10 @@ function lateStop(suspicion: { readonly level: number; readonly points: number }
       const stop = { ...left('704', '/stop'), isCommand: true, isUnbegun: true }
       queues.set(inChat(2, 'inbox/telegram/2/'), new Map([['704', JSON.stringify(stop)]]))
     },
-    play: async ({ passes, isSaid, heard, memory }) => {
+    play: async ({ passes, isSaid, heard, memory, mayBeSilent }) => {
       // After a restart, its turn may come first.
-      await passes('it is stopped', () => isSaid(2, /^Stopped|may or may not have run/) || heard.includes('held'))
+      const isOver = (): boolean => isSaid(2, /^Stopped|may or may not have run/) || heard.includes('held')
+      await passes('it is stopped', () => mayBeSilent || isOver())
       await passes('it waits no longer', () => !memory.queues.has(inChat(2, 'prompts/telegram/2/')), 600_000)
     },
   }

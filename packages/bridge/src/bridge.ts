@@ -61,6 +61,11 @@ const channelsMs = 1000
 const leaveMs = 1000
 /** The least time between two events about shards, in ms. A handover has many beats, because each release hints at the next one. */
 const shardsMs = 1000
+/**
+ * How long a start waits for platforms to check its tokens before it takes shards, in ms. One that doesn't answer may be unreachable,
+ * and others then need this process.
+ */
+const checkMs = 2000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
@@ -371,8 +376,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /**
-   * Creates the channels, joins the members, restores what earlier processes left in the shards of this one, and then starts the
-   * channels. Rejects if a server is exposed, if the state is only a part of an import, if one of the steps fails, or if the
+   * Creates the channels, joins the members, checks the channels' tokens, restores what earlier processes left in the shards of this
+   * one, and then starts the channels. Rejects if a server is exposed, if the state is only a part of an import, if one of the steps fails, or if the
    * bridge is stopped meanwhile.
    */
   async function startOnce(): Promise<void> {
@@ -391,7 +396,12 @@ export function createBridge(options: BridgeOptions): Bridge {
       connections.set(name, connection)
       if (!listenerChannels.has(name)) posting.set(name, connection)
     }
+    const checked = listeners.checkTokens()
+    // A rejection is found below.
+    checked.catch(() => {})
     for (const name of serverNames) servers.set(name, await connectToServer(name))
+    // With a token that is refused, it would take shards from others, fail to post in their chats, and start again and again.
+    await waitAtMost(checked, checkMs, clock)
     starting.signal.throwIfAborted()
     stopHints = store.watch(onHint)
     takesPart = 'in shards'
@@ -400,7 +410,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     starting.signal.throwIfAborted()
     takesPart = 'in all'
     await beatWithRetries()
-    await Promise.all([shards.whenRestored(), listeners.whenStarted(), listeners.startOthers()])
+    await Promise.all([shards.whenRestored(), listeners.whenStarted(), listeners.startOthers(), checked])
     starting.signal.throwIfAborted()
     isListening = true
     receiver.start()

@@ -45,6 +45,8 @@ interface Member {
   readonly isFrozen: boolean
   /** Whether it can't reach the store, which others can. */
   isCutOff: boolean
+  /** Whether it has asked for leases on shards. */
+  hasAskedForShards: boolean
   /** Called before each call of the store. */
   onStoreCall: () => void
   /** Returns until when a call of the store waits: a read of a key, or a commit of writes in JSON. */
@@ -139,7 +141,8 @@ function targets(): readonly string[] {
     .flatMap((member) => (member && !member.isFrozen ? [member.url] : []))
 }
 
-async function startMember(): Promise<Member> {
+/** Starts a member. Rejects if its start does. */
+async function startMember(ownToken = token): Promise<Member> {
   const root = `/member${members.length}`
   const { store, shards } = storeOfMember({ memory, clock })
   let released = 0
@@ -179,7 +182,10 @@ async function startMember(): Promise<Member> {
       await store.release(lease)
     }),
     leave: whenAwake(store.leave),
-    beat: whenAwake(store.beat),
+    beat: whenAwake(async (request) => {
+      if ((request.wants.shard ?? []).length > 0) member.hasAskedForShards = true
+      return await store.beat(request)
+    }),
   }
   const platform = telegramOn(telegram)
   const bridge = createBridge({
@@ -196,16 +202,17 @@ async function startMember(): Promise<Member> {
     }),
     ...{ clock: own, store: ownStore },
     connectTo: () => agent.connectTo(async () => await awake),
-    secret: (source) => ('env' in source && source.env === 'SECRET' ? secretToken : token),
+    secret: (source) => ('env' in source && source.env === 'SECRET' ? secretToken : ownToken),
     load: async () => platform.channel,
     onError: (error) => errors.push(error),
   })
   const serving = await serveBridge({ bridge, port: 0 })
   served.push(serving)
   let isStarted = false
-  void bridge.start().then(() => {
+  const starting = bridge.start().finally(() => {
     isStarted = true
   })
+  starting.catch(() => {})
   const member: Member = {
     ...{ bridge, url: `${serving.url}/webhooks/telegram` },
     shards: () => shards().length,
@@ -229,11 +236,13 @@ async function startMember(): Promise<Member> {
       return isFrozen
     },
     isCutOff: false,
+    hasAskedForShards: false,
     onStoreCall: () => {},
     slows: undefined,
   }
   members.push(member)
-  await passes('it is started', () => isStarted)
+  await passes('it is started', () => isStarted, 60_000)
+  await starting
   return member
 }
 
@@ -336,6 +345,25 @@ test.each([
     expect(agent.heardFiles).toEqual([['a.txt', 'b.txt', 'c.txt']])
   },
 )
+
+test('a bridge whose token is refused asks for no shard, and says why', async () => {
+  const first = await startMember()
+  await expect(startMember('43:wrong')).rejects.toThrow("Telegram rejected the bot's token (401)")
+  const [, second] = members
+  expect([second?.hasAskedForShards, second?.bridge.status().state]).toEqual([false, 'stopped'])
+  await writeInAll('one')
+  expect([first.shards(), first.released()]).toEqual([64, 0])
+})
+
+test('a bridge whose platform does not answer takes its shards, and starts in the end', async () => {
+  telegram.inject({ type: 'stall', method: 'getMe', times: 2 })
+  const began = clock.now()
+  const starting = startMember()
+  await passes('it has the shards', () => members[0]?.shards() === 64)
+  expect(clock.now() - began).toBeLessThanOrEqual(2500)
+  const first = await starting
+  expect(first.bridge.status().state).toBe('ready')
+})
 
 test('a bridge that stops hands its shards over, and the other one goes on with its run in the same message', async () => {
   const [first, second] = await startTwo()

@@ -26,10 +26,9 @@ export interface Listeners {
   resume(): void
   /** Resolves when the channels of all leases of now are started. Rejects with the error of one that could not be started. */
   whenStarted(): Promise<void>
-  /**
-   * Starts the channels that every process may receive from, and checks the tokens of those that another process listens to.
-   * Rejects if one can't be started, or if a platform refuses its token.
-   */
+  /** Checks the tokens of all channels at the same time. Rejects with the first one that its platform refuses. */
+  checkTokens(): Promise<void>
+  /** Starts the channels that every process may receive from. Rejects if a platform refuses the token of one. */
   startOthers(): Promise<void>
   /** Stops all channels, and releases their leases. Rejects with the first error. */
   stopAll(): Promise<void>
@@ -76,13 +75,13 @@ export function createListeners({
     pause,
     resume,
     whenStarted: async () => void (await Promise.all([...listening.values()].map(({ started }) => started))),
+    checkTokens: async () => void (await Promise.all([...connections.values()].map(async (one) => await one.check()))),
     startOthers: async () =>
       void (await Promise.all(
-        [...connections].map(async ([name, one]) => {
+        [...connections.keys()].map(async (name) => {
           if (listening.has(name)) return
-          if (leaseNameOf(name) === undefined) return await start(name)
-          await one.check()
-          if (!listening.has(name)) onElsewhere(name)
+          if (leaseNameOf(name) === undefined) await start(name)
+          else onElsewhere(name)
         }),
       )),
     stopAll,

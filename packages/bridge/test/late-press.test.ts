@@ -5,6 +5,7 @@ import { allowedCommand } from '../src/commands/allowed.ts'
 import { createPressHandler } from '../src/commands/buttons.ts'
 import { LatePressError } from '../src/commands/late-press.ts'
 import { stopRuns } from '../src/commands/stop-cancel-interrupt.ts'
+import { writePressed } from '../src/intake/pressed.ts'
 import { createBacklog } from '../src/runs/backlog.ts'
 import { callPermit, callWhileDue, withLeasedCalls } from '../src/servers/lease-context.ts'
 import { createLeasedCommit } from '../src/state/state.ts'
@@ -103,7 +104,7 @@ function chatThatStopsAt(stopAt: number) {
   const press = async (token: string): Promise<void> => {
     const answer = async (text?: string): Promise<void> => void told.push(text)
     const one = { type: 'press', chat: place.chat, actor: ann, token, messageRef: { id: '9' }, answer } as const
-    await handlePress(place, person, one, requireDue)
+    await handlePress(place, person, one, requireDue, writePressed('tg', '1'))
   }
   const stop = async (): Promise<void> =>
     void told.push((await stopRuns(services, { place, person, actor: ann, requireDue })).text)

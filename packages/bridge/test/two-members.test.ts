@@ -583,6 +583,91 @@ test('a press whose owner is frozen is refused, and is not carried out when the 
   expect(allowed).toEqual([])
 })
 
+/** Delivers an update to a member, as Telegram does. */
+async function deliver({ url }: Member, update: object): Promise<void> {
+  await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secretToken },
+    body: JSON.stringify({ update_id: 900_000, ...update }),
+  })
+}
+
+const personOf = (chat: number) => ({ id: chat, is_bot: false, type: 'private', first_name: 'Ann' })
+/** Telegram's own Stop. */
+const stopIn = (chat: number) => ({ stopped_message_generation: { chat: personOf(chat), draft_id: 1 } })
+
+test('the Stop of Telegram that is delivered again to the next owner does not stop the run that began since', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  telegram.say(chat, 'hold on')
+  await passes('it is queued', () => said(chat).includes(texts.queued(1)))
+  void deliver(first, stopIn(chat))
+  await passes('the next run is shown', () => said(chat).at(-1)?.startsWith('Working.') === true)
+  first.freeze()
+  await passes('the other one has all shards', () => second.shards() === 64)
+  void deliver(second, stopIn(chat))
+  const deliveredAt = clock.now()
+  await passes('its time is over', () => clock.now() - deliveredAt >= 3000)
+  held.get('hold on')?.write({ type: 'text', delta: 'Done.' })
+  held.get('hold on')?.end()
+  await passes('the next run is over', () => said(chat).includes('Working. Done.'))
+  expect([agent.canceled, said(chat).filter((text) => text === texts.canceled)]).toEqual([['hold'], [texts.canceled]])
+})
+
+test('the Stop of Telegram whose owner dies before it stops the run stops that once it is delivered again', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  first.slows = (call, what) => {
+    if (call === 'commit' && what.includes('isCanceled')) first.freeze()
+    return undefined
+  }
+  void deliver(first, stopIn(chat))
+  await passes('it is frozen', () => first.isFrozen)
+  await passes('the other one has all shards', () => second.shards() === 64)
+  void deliver(second, stopIn(chat))
+  await passes('the run is stopped', () => agent.canceled.includes('hold'), 3000)
+})
+
+test('a press on a session that is delivered again to the next owner does not leave the session that was chosen since', async () => {
+  const [first, second] = await startTwo()
+  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
+  const prompt = async (text: string): Promise<void> => {
+    telegram.say(chat, text)
+    await passes('it is answered', () => said(chat).includes(`You said: ${text}.`))
+  }
+  const begin = async (): Promise<void> => {
+    const before = said(chat).length
+    telegram.say(chat, '/new')
+    await passes('a session begins', () => said(chat).length > before)
+  }
+  await prompt('one')
+  await begin()
+  await prompt('two')
+  telegram.say(chat, '/sessions')
+  const list = () => telegram.screen(chat).find(({ buttons }) => buttons.length > 0)
+  await passes('they are listed', () => list() !== undefined)
+  const press = {
+    callback_query: {
+      ...{ id: '900', from: personOf(chat), data: 'b/switch/ses_1' },
+      message: { message_id: list()?.messageId, date: 1, chat: personOf(chat) },
+    },
+  }
+  telegram.inject({ type: 'stall', method: /^edit/ })
+  written = []
+  void deliver(first, press)
+  await passes('it has switched', () => written.some((row) => row.includes('route/') && row.includes('ses_1')))
+  first.freeze()
+  await passes('the other one has all shards', () => second.shards() === 64)
+  await begin()
+  void deliver(second, press)
+  const deliveredAt = clock.now()
+  await passes('its time is over', () => clock.now() - deliveredAt >= 3000)
+  await prompt('three')
+  expect(sessions).toEqual(['ses_1', 'ses_2', 'ses_3'])
+  // Telegram does not know the press.
+  errors = errors.filter(({ message }) => !message.includes('query'))
+})
+
 test('a /stop at a member that does not own the chat stops the run within half a second', async () => {
   const [first, second] = await startTwo()
   const { chat } = await beginRun(first)

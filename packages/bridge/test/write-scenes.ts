@@ -585,6 +585,24 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
 
+  'a run that the Stop of the platform stops': {
+    play: async ({ begin, insist, telegram, memory, isSaid }) => {
+      await begin(1, 'hold one')
+      const chat = { id: 1, type: 'private', first_name: 'Ann' }
+      const isStopped = () =>
+        [...memory.values].some(
+          ([key, { value }]) =>
+            keyWithoutShard(key).startsWith('execution/telegram/1') && value.includes('"isCanceled":true'),
+        )
+      await insist(
+        1,
+        'it is stopped',
+        () => telegram.push('stopped_message_generation', { chat, draft_id: 1 }),
+        () => isStopped() || isSaid(1, /may or may not have run|Nothing is running/),
+      )
+    },
+  },
+
   'messages from when the bridge was down': {
     life: { router: { backlog: 'latest' } },
     play: async (stage) => {

@@ -7,6 +7,7 @@ import type { Backlog } from '../runs/backlog.ts'
 import { diffButton } from '../runs/show-run.ts'
 import { toQueuedPrompt } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import type { AllowedCommand } from './allowed.ts'
 import { type CommandReply, type CommandServices, clientFor, postReply, replyOrErrorText, targetOf } from './command.ts'
@@ -16,13 +17,15 @@ import { type SessionRequest, sessionPage, switchToSession } from './new-session
 
 /**
  * Does what one of the bridge's own buttons says, for a person, and answers the press. Rejects with a `LatePressError`, without an
- * answer, if the press is too late.
+ * answer, if the press is too late. `once` conflicts if the press had an effect before: it is committed with those that would undo
+ * what people did since.
  */
 export type HandlePress = (
   place: ChatPlace,
   person: Person,
   press: Extract<Inbound, { type: 'press' }>,
   requireDue: RequireDue,
+  once: Write,
 ) => Promise<void>
 
 /**
@@ -31,7 +34,7 @@ export type HandlePress = (
  */
 export function createPressHandler(services: CommandServices, backlog: Backlog, allowed: AllowedCommand): HandlePress {
   const { state, channels, people, runner, failed, onError } = services
-  return async (place, person, { token, actor, answer, messageRef }, requireDue) => {
+  return async (place, person, { token, actor, answer, messageRef }, requireDue, once) => {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
     const shown = token === diffButton ? await sessionOfMessage(state, place, messageRef) : undefined
     if (!shown && !(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
@@ -59,9 +62,10 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
         return await replaceWith(await replyOrErrorText(page, onError))
       }
       case 'switch': {
-        const switched = async (): Promise<CommandReply> =>
-          await switchToSession(services, await sessionRequest(), value, requireDue)
-        return await replaceWith(await replyOrErrorText(switched, onError))
+        const switched = async (): Promise<CommandReply | undefined> =>
+          await switchToSession(services, await sessionRequest(), value, { requireDue, once })
+        const reply = await replyOrErrorText(switched, onError)
+        return reply ? await replaceWith(reply) : await answer()
       }
       case 'revoke': {
         await answer()

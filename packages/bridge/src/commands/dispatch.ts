@@ -15,7 +15,7 @@ import { type Command, type CommandServices, postReply, replyOrErrorText, target
 import type { RequireDue } from './late-press.ts'
 import { commandNameIn, commandPattern, isOwnCommand } from './names.ts'
 import { registerCommands } from './register.ts'
-import { stopRuns } from './stop-cancel-interrupt.ts'
+import { stopAgain, stopRuns } from './stop-cancel-interrupt.ts'
 
 /** The bridge's own commands and buttons. */
 export interface Commands {
@@ -34,9 +34,16 @@ export interface Commands {
   readonly handlePress: HandlePress
   /**
    * Stops the runs of the place for a press of the platform's own Stop button, and posts the result. Rejects with a
-   * `LatePressError` if it is too late.
+   * `LatePressError` if it is too late. `firstAgoMs`: if it was received before, how long ago that was, in ms. It then stops
+   * only what ran at that time.
    */
-  handleStop(place: ChatPlace, person: Person, actor: Actor, requireDue: RequireDue): Promise<void>
+  handleStop(
+    place: ChatPlace,
+    person: Person,
+    actor: Actor,
+    requireDue: RequireDue,
+    firstAgoMs?: () => number,
+  ): Promise<void>
 }
 
 const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
@@ -80,8 +87,12 @@ export function createCommands(services: CommandServices, backlog: Backlog, gran
   }
 
   /** Stops the runs of the place that the person may stop, and waits until the result is posted. */
-  async function handleStop(...[place, person, actor, requireDue]: Parameters<Commands['handleStop']>): Promise<void> {
-    await postReply(channels, place, await stopRuns(services, { place, person, actor, requireDue }))
+  async function handleStop(
+    ...[place, person, actor, requireDue, firstAgoMs]: Parameters<Commands['handleStop']>
+  ): Promise<void> {
+    const request = { place, person, actor, requireDue }
+    const reply = firstAgoMs ? await stopAgain(services, request, firstAgoMs) : await stopRuns(services, request)
+    if (reply) await postReply(channels, place, reply)
   }
 }
 

@@ -3,6 +3,7 @@ import { inRows } from '../chats/channels.ts'
 import type { Person } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
 import { followHint } from '../state/follow-hint.ts'
+import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
 import type { RequireDue } from './late-press.ts'
@@ -145,14 +146,15 @@ export async function sessionPage(
 
 /**
  * Switches the place to a session, by its number in the list or by the start of its id with at least five characters, and
- * returns the reply. Throws a `CommandRefusal` if none or several match. `requireDue`: for a press of a button.
+ * returns the reply. Throws a `CommandRefusal` if none or several match. For a press of a button, see `HandlePress`: returns undefined
+ * if it has switched before.
  */
 export async function switchToSession(
   services: CommandServices,
   request: SessionRequest,
   numberOrID: string,
-  requireDue?: RequireDue,
-): Promise<CommandReply> {
+  { requireDue, once }: { readonly requireDue?: RequireDue; readonly once?: Write } = {},
+): Promise<CommandReply | undefined> {
   const { state, routes } = services
   const { place, route } = request
   const all = await sessionChoices(services, request)
@@ -163,7 +165,8 @@ export async function switchToSession(
   const { sessionID, title } = chosen
   // The session may wait for an answer, which this chat shows from now on.
   const hint = followHint(route.server, sessionID)
-  await state.commit(routes.writeSwitch(place, { ...route, sessionID }), { requireDue, hint })
+  const writes = [...routes.writeSwitch(place, { ...route, sessionID }), ...(once ? [once] : [])]
+  if (!(await state.commit(writes, { requireDue, hint }))) return undefined
   return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
 }
 

@@ -50,6 +50,8 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messa
   readonly actor: Actor
   /** For a press of the platform's Stop button. A command only stops what it was meant for once it is late. */
   readonly requireDue?: RequireDue | undefined
+  /** Whether it may stop a run. Default: it may stop all, unless it is a command that is late. */
+  readonly isMeantFor?: ((run: ActiveRun) => boolean) | undefined
 }
 
 /**
@@ -165,6 +167,31 @@ function shownBelow(
   return waitAtMost(all, shownMs, clock).then(() => isShown)
 }
 
+/** The runs of a place that can be stopped there. */
+function stoppable(runs: CommandServices['runs'], place: ChatPlace): readonly ActiveRun[] {
+  const active = runs.active(place)
+  // A run that was started elsewhere is not active if the chat shows only its asks.
+  return active.length > 0 ? active : runs.followed(place).filter((run) => run.execution().followed === 'asks')
+}
+
+/**
+ * Does what is left of a Stop that was received before, `agoMs` ago: the process that had the chat then may have ended before or after
+ * it was carried out. Stops what ran at that time, like `stopRuns`. Resolves with undefined, and does nothing, if all of that has ended.
+ */
+export async function stopAgain(
+  services: CommandServices,
+  request: StopRequest,
+  agoMs: () => number,
+): Promise<CommandReply | undefined> {
+  const { runner, runs, people } = services
+  const { place, actor } = request
+  await runner.whenRestored(place)
+  const isMeantFor = (run: ActiveRun): boolean => run.execution().isCanceled === true || run.ageMs() >= agoMs()
+  const mayStop = (run: ActiveRun): boolean => mayActOn(run, { channel: place.channel, actor }, people)
+  const isOver = !stoppable(runs, place).some((run) => isMeantFor(run) && mayStop(run))
+  return isOver ? undefined : await stopRuns(services, { ...request, isMeantFor })
+}
+
 /**
  * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
  * one of them if there is nothing else to stop. If the place has no run, stops those that were started elsewhere and whose asks it
@@ -184,11 +211,9 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
   const aim = isHeld && messageRef ? await aimOf(services, request, messageRef, true) : received
   // A command that was in time has no limit. Otherwise a server that answers slowly would make each one late, however often it is sent.
   const requireDue = request.requireDue ?? (received?.isBound ? refuseLate : undefined)
-  const active = runs.active(place)
-  // A run that was started elsewhere is not active if the chat shows only its asks.
-  const asking = active.length > 0 ? [] : runs.followed(place).filter((run) => run.execution().followed === 'asks')
-  const all = [...active, ...asking]
-  const running = aim?.isBound ? all.filter(aim.isMeantFor) : all
+  const all = stoppable(runs, place)
+  const running = aim?.isBound ? all.filter(aim.isMeantFor) : all.filter(request.isMeantFor ?? (() => true))
+  if (running.length === 0 && request.isMeantFor) return { text: texts.nothingRuns }
   if (running.length === 0 && isTried(request)) return { text: texts.restartedCommand(command) }
   if (running.length === 0 && all.length > 0) return { text: texts.lateStop(command) }
   const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))

@@ -25,6 +25,7 @@ import { isAudio } from '../voice/audio.ts'
 import { createAnswerAsk } from './answers.ts'
 import { createInbox, enqueueInbox, type HandleEntry } from './inbox.ts'
 import { createPressTaker } from './press-taker.ts'
+import { pressedAgoMs, writePressed } from './pressed.ts'
 import { emitInbound } from './receiver.ts'
 
 type InboundText = Extract<Inbound, { type: 'text' }>
@@ -68,7 +69,7 @@ export interface Intake {
  * next one.
  */
 const answerMs = 15_000
-/** How many presses are remembered, so that one that is delivered again is not carried out again. */
+/** How many presses are remembered, so that one that is delivered again is not carried out again by this process. */
 const mostPresses = 1000
 
 /** Creates the intake of the chats that this process owns by one lease. It keeps no message in memory that is not stored. */
@@ -188,7 +189,7 @@ export function createIntake(options: {
       throw new LatePressError()
     }
     try {
-      await carryOut(channel, inbound, requireDue)
+      await carryOut(channel, inbound, id, requireDue)
     } catch (error) {
       if (error instanceof LatePressError) return await refuseLate(channel, inbound)
       // The platform may deliver it again, if it was not taken.
@@ -207,20 +208,24 @@ export function createIntake(options: {
    * Refuses presses beyond the rate limit, and people who are strangers by now. Ignores a Stop of a person with neither `prompt`
    * nor `admin`. Rejects with a `LatePressError` if the press is late before it has had an effect.
    */
-  async function carryOut(channel: string, inbound: InboundPress, requireDue: RequireDue): Promise<void> {
+  async function carryOut(channel: string, inbound: InboundPress, id: string, requireDue: RequireDue): Promise<void> {
+    const once = writePressed(channel, id)
     const place = { channel, chat: inbound.chat }
     failed.onPlaceActive(place)
     const person = people.personOf(channel, inbound.actor)
     if (inbound.type === 'stop') {
       const mayStop = person?.may.has('prompt') || person?.may.has('admin')
-      if (person && mayStop) await commands.handleStop(place, person, inbound.actor, requireDue)
+      if (!person || !mayStop) return
+      const isFirst = await state.commit([once], { requireDue })
+      const firstAgoMs = isFirst ? undefined : await pressedAgoMs(state, channel, id, clock)
+      await commands.handleStop(place, person, inbound.actor, requireDue, firstAgoMs)
       return
     }
     if (!rate.countIfAllowed(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
     await runner.whenRestored(place)
     const personNow = people.personOf(channel, inbound.actor)
     if (!personNow) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
-    if (inbound.isForeign) return await commands.handlePress(place, personNow, inbound, requireDue)
+    if (inbound.isForeign) return await commands.handlePress(place, personNow, inbound, requireDue, once)
     await answerAsk(channel, inbound, { requireDue })
   }
 

@@ -580,8 +580,8 @@ export function createBridge(options: BridgeOptions): Bridge {
       ...(sinceLastMs !== undefined && { sinceLastMs }),
       isLate,
       members: membership.others() + 1,
-      shards: shards.count(),
-      restoring: shards.restoring(),
+      shards: shards.owned().length,
+      restoring: shards.restoring().length,
       oldestMs: oldestMs(),
       budgets: budgets.shares(),
     })
@@ -599,7 +599,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     const changes = shards.takeChanges()
     if (!changes) return
     shardsEmittedAt = clock.monotonic()
-    emit({ type: 'shards', at: clock.wall(), owned: shards.count(), restoring: shards.restoring(), ...changes })
+    emit({ type: 'shards', at: clock.wall(), owned: shards.owned(), restoring: shards.restoring(), ...changes })
   }
 
   /** Emits what happened to the membership. */

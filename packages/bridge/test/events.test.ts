@@ -90,8 +90,8 @@ const beat: BridgeEvent = {
 const shardsTaken = {
   type: 'shards',
   at: 1000,
-  owned: 22,
-  restoring: 22,
+  owned: ['05', '06'],
+  restoring: ['05', '06'],
   restored: 0,
   taken: 22,
   takenOver: 20,
@@ -105,7 +105,7 @@ test('the metrics of a member have its shards, its share of each budget, and wha
   observe(shardsTaken)
   observe(beat)
   observe({ ...beat, sinceLastMs: 2100, isLate: true })
-  observe({ ...shardsTaken, owned: 19, restoring: 0, restored: 19, taken: 0, takenOver: 0, givenBack: 2, lost: 1 })
+  observe({ ...shardsTaken, owned: ['05'], restoring: [], restored: 19, taken: 0, takenOver: 0, givenBack: 2, lost: 1 })
   observe({ type: 'fenced', at: 3000, shard: '07' })
   const shown = await text()
   for (const line of [
@@ -150,7 +150,7 @@ test('the log has one line for all shards that changed, and none at its usual le
     for (const observe of observers) observe(event)
   const [info, warn] = [30, 40]
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: info, msg: 'shards changed', owned: 22, taken: 22, takenOver: 20 },
+    { level: info, msg: 'shards changed', owned: ['05', '06'], taken: 22, takenOver: 20 },
     { level: warn, msg: 'beat late', sinceLastMs: 1010 },
     { level: warn, msg: 'write fenced', shard: '07' },
   ])

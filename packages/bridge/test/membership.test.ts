@@ -140,18 +140,78 @@ test('a lease that another process releases is granted later', async () => {
   await membership.leave()
 })
 
-test('a member is told how many leases it has above its share, until it released them', async () => {
+test('a member is told how many leases it has had above its share for 4 s, until it released them', async () => {
   const { store, clock, lease, granted, membership, told, excesses } = await scene()
-  expect(await otherBeats(store, { names: both })).toEqual([])
-  await clock.advance(1000, rest)
-  expect([excesses, membership.others()]).toEqual([[1], 1])
+  expect(await otherBeats(store, { names: both, forMs: 20_000 })).toEqual([])
+  await clock.advance(4999, rest)
+  expect([excesses, membership.others()]).toEqual([[], 1])
+  await clock.advance(1, rest)
+  expect(excesses).toEqual([1])
   await lease.release()
-  expect(await otherBeats(store, { names: both })).toEqual([first])
-  await clock.advance(3000, rest)
+  expect(await otherBeats(store, { names: both, forMs: 20_000 })).toEqual([first])
+  await clock.advance(6000, rest)
   expect(excesses).toEqual([1])
   // A lease that it released is not reported as lost.
   expect([told, granted.length]).toEqual([[], 2])
   await membership.leave()
+})
+
+test('a member keeps its leases if a process is started again before it counts as dead', async () => {
+  const { store, clock, wants, membership, excesses } = await scene()
+  const names = [...both, 'shard/02']
+  wants.shard = names
+  expect(await otherBeats(store, { member: 'dead', names })).toEqual(['shard/02'])
+  const next = silentMember({
+    ...{ store, clock, request: () => ({ layout: 'one', wants: { shard: names }, budgets: {} }) },
+  })
+  await next.join()
+  await clock.advance(10_000, rest)
+  expect([excesses, membership.others(), next.others()]).toEqual([[], 1, 1])
+  await Promise.all([membership.leave(), next.leave()])
+})
+
+test('members whose store failed for all of them keep the leases that they had, whoever comes back first', async () => {
+  const clock = createHandClock()
+  const memory = createStoreMemory()
+  const names = Array.from({ length: 8 }, (_, index) => `shard/0${index}`)
+  const told: string[] = []
+  const failing = new Set<number>()
+  const members = [0, 1, 2, 3].map((at) => {
+    const store = createMemoryStore({ clock, memory })
+    const beat: Store['beat'] = async (request) => {
+      if (failing.has(at)) throw new StoreError('failed', 'The server is starting.')
+      return await store.beat(request)
+    }
+    const held = new Map<string, HeldLease>()
+    const membership = silentMember({
+      ...{ store: { ...store, beat }, clock, member: `member ${at}` },
+      request: () => ({ layout: 'one', wants: { shard: names }, budgets: {} }),
+      onGranted: (lease) => held.set(lease.name, lease),
+      onLost: ({ name }) => told.push(`${at} lost ${name}`),
+      onExcess: ({ shard = 0 }) => {
+        for (const [name, lease] of [...held].slice(0, shard)) {
+          told.push(`${at} gives ${name} back`)
+          held.delete(name)
+          void lease.release()
+        }
+      },
+    })
+    return { membership, held, at }
+  })
+  const leasesOf = () => members.map(({ held }) => [...held.keys()].toSorted())
+  for (const { membership } of members) await membership.join()
+  await clock.advance(10_000, rest)
+  const before = leasesOf()
+  expect([told.splice(0).length, before.map(({ length }) => length)]).toEqual([6, [2, 2, 2, 2]])
+  for (const { at } of members) failing.add(at)
+  await clock.advance(6000, rest)
+  for (const at of [2, 0, 3, 1]) {
+    failing.delete(at)
+    await clock.advance(300, rest)
+  }
+  await clock.advance(10_000, rest)
+  expect([told, leasesOf()]).toEqual([[], before])
+  for (const { membership } of members) await membership.leave()
 })
 
 test('the leases of a process that died are taken over within 5 s', async () => {
@@ -279,7 +339,7 @@ test('a member whose store failed for long goes on if no other process had its l
 })
 
 test('a member whose store failed for long first takes the leases again that it had, and then those that are free', async () => {
-  const { store, clock, broken, wants, membership, granted, told } = await scene()
+  const { store, clock, broken, wants, membership, granted, told, excesses } = await scene()
   const others = ['shard/02', 'shard/03']
   const all = [...both, ...others]
   expect(await otherBeats(store, { names: all })).toEqual(others)
@@ -297,6 +357,7 @@ test('a member whose store failed for long first takes the leases again that it 
   // It does not come back again.
   await clock.advance(5000, rest)
   expect(granted.map(({ name }) => name)).toEqual(all)
+  expect(excesses).toEqual([])
   await membership.leave()
 })
 

@@ -4,7 +4,7 @@ import { isMissed, percentile } from '../scripts/scale/figure.ts'
 import { bridgeCpu, postgresCpu } from '../scripts/scale/parts.ts'
 import { reportOf, withReport } from '../scripts/scale/report.ts'
 import { createTakeovers } from '../scripts/scale/takeovers.ts'
-import { shardCount } from '../src/state/shard-of.ts'
+import { allShards } from '../src/state/shard-of.ts'
 
 /** An action in chat 1 at 100 ms. */
 function action(kind: Action['kind'], seenAt: number | undefined, chat = 1): Action {
@@ -64,27 +64,60 @@ describe('the figures of presses, typed answers and /stop', () => {
 })
 
 describe('takeovers', () => {
-  test('last from the last fault until the members that run own all shards', () => {
+  /** Three members that take and restore these shards, and all others are the first one's. */
+  function scene() {
     let now = 0
-    let owned = [shardCount / 2, shardCount / 2]
+    let taking: readonly (readonly string[])[] = []
+    let restoring: readonly (readonly string[])[] = []
     const takeovers = createTakeovers(
-      owned.map((_, index) => ({ owned: () => owned[index] ?? 0 })),
+      [0, 1, 2].map((index) => ({ taking: () => taking[index] ?? [], restoring: () => restoring[index] ?? [] })),
       () => now,
     )
-    const at = (ms: number, counts: readonly number[], call: 'struck' | 'look' = 'look'): void => {
+    const at = (
+      ms: number,
+      taken: readonly (readonly string[])[],
+      read: readonly (readonly string[])[],
+      call: 'struck' | 'look' | 'isBack' = 'look',
+    ): void => {
       now = ms
-      owned = [...counts]
+      taking = taken
+      restoring = read
       takeovers[call]()
     }
-    at(1000, [0, 32], 'struck')
-    at(5000, [0, 63])
-    at(6000, [0, 0], 'struck')
+    return { takeovers, at }
+  }
+
+  const others = allShards.slice(1)
+
+  test('last from the fault of a member until another one takes the shard, also if that is struck, too', () => {
+    const { takeovers, at } = scene()
+    at(0, [others, ['00']], [])
+    at(1000, [others], [], 'struck')
+    at(5000, [others], [[], [], ['00']])
+    // Another fault, which does not touch it.
+    at(5500, [others], [[], [], ['00']], 'struck')
+    at(6000, [others], [], 'struck')
     expect(takeovers.isOpen()).toBe(true)
-    at(11_000, [0, 64])
-    expect(takeovers.isOpen()).toBe(false)
-    at(12_000, [0, 64], 'struck')
-    at(20_000, [64, 0])
-    expect(takeovers.timesMs).toEqual([5000])
+    at(9000, [others], [[], ['00']])
+    at(11_000, [others, ['00']], [])
+    expect([takeovers.isOpen(), takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([false, [5000], []])
+  })
+
+  test('are told apart from shards that go to another member without a fault', () => {
+    const { takeovers, at } = scene()
+    at(0, [others, ['00']], [])
+    at(1000, [others], [])
+    at(1300, [others, ['00']], [])
+    expect([takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([[], [300]])
+  })
+
+  test('begin anew for all when the database is back', () => {
+    const { takeovers, at } = scene()
+    at(0, [others, ['00']], [])
+    at(4000, [others], [])
+    at(6000, [others], [], 'isBack')
+    at(6500, [others, ['00']], [])
+    expect([takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([[500], []])
   })
 })
 

@@ -496,8 +496,8 @@ function open({
     proxy,
     said: () => words,
     owned: () => {
-      const [, all = 0, restoring = 0] = /.*"owned":(\d+),"restoring":(\d+)/s.exec(words) ?? []
-      return Number(all) - Number(restoring)
+      const [, all = '[]', restoring = '[]'] = /.*"owned":(\[.*?\]),"restoring":(\[.*?\])/s.exec(words) ?? []
+      return JSON.parse(all).length - JSON.parse(restoring).length
     },
     ended: new Promise((resolve) => child.once('exit', resolve)),
   }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Stage } from './stage.ts'
+import type { Takeovers } from './takeovers.ts'
 
 /** How often each fault happens. */
 export interface FaultCounts {
@@ -19,13 +20,12 @@ const suspendMs = [4500, 9000] as const
 const awayMs = [1000, 6000] as const
 
 /**
- * Plays the faults one after the other, in random order at random times. Calls `onStruck` after each kill and stop, and when
- * PostgreSQL runs again. Resolves when the last one is over.
+ * Plays the faults one after the other, in random order at random times. Tells `takeovers` of each. Resolves when the last one is over.
  */
 export async function playFaults(
   { members, postgres, random }: Stage,
   { kills, stops, crashes }: FaultCounts,
-  onStruck: () => void,
+  takeovers: Pick<Takeovers, 'struck' | 'isBack'>,
 ): Promise<void> {
   const plan = shuffled([
     ...new Array<'kill'>(kills).fill('kill'),
@@ -39,19 +39,21 @@ export async function playFaults(
     switch (fault) {
       case 'kill':
         member?.kill()
+        takeovers.struck()
         break
       case 'stop':
         member?.suspend(between(suspendMs))
+        takeovers.struck()
         break
       case 'crash':
         await postgres.crash()
         await pause(awayMs[crashed++ % awayMs.length])
         await postgres.start()
+        takeovers.isBack()
         break
       default:
         fault satisfies never
     }
-    onStruck()
   }
   while (members.some((member) => member.isSuspended())) await pause(100)
 

@@ -9,8 +9,13 @@ export interface Member extends Upstream {
   starts(): number
   /** The CPU time of its present process, in ms. 0 on systems other than Linux. */
   cpuMs(): number
-  /** How many shards it owns and takes messages of, as its log tells. 0 while it is stopped, and after it was killed. */
-  owned(): number
+  /**
+   * The names of the shards of which it takes messages, as its log tells. None while it is stopped, after it was killed, and while its
+   * membership has ended.
+   */
+  taking(): readonly string[]
+  /** The names of those that it still reads, likewise. */
+  restoring(): readonly string[]
   /** What its `/readyz` says: `ready`, `standby`, … Undefined without an answer. */
   state(): Promise<string | undefined>
   /** Kills it. */
@@ -43,7 +48,9 @@ export function startMember(options: {
   let child: ChildProcess
   /** The process that was stopped or killed last. */
   let struck: ChildProcess | undefined
-  let owned = 0
+  let owned: readonly string[] = []
+  let restoring: readonly string[] = []
+  let isExpired = false
   let url: string | undefined
   let starts = 0
   let isEnding = false
@@ -55,7 +62,8 @@ export function startMember(options: {
     starts: () => starts,
     cpuMs: () => cpuMsOf(child.pid),
     state,
-    owned: () => (struck === child ? 0 : owned),
+    taking: () => (isWorking() ? owned.filter((shard) => !restoring.includes(shard)) : []),
+    restoring: () => (isWorking() ? restoring : []),
     kill: () => {
       struck = child
       child.kill('SIGKILL')
@@ -72,7 +80,9 @@ export function startMember(options: {
   function start(): void {
     starts += 1
     write(`started for the ${starts}. time`)
-    owned = 0
+    owned = []
+    restoring = []
+    isExpired = false
     const own = spawn(process.execPath, [command, 'bridge', '--config', config, '--listen', '127.0.0.1:0', '--log'], {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -97,8 +107,17 @@ export function startMember(options: {
 
   function readLine(line: string): void {
     url = /Serving (http:\S+?)\/healthz/.exec(line)?.[1] ?? url
-    const [, all, restoring] = /"type":"shards","owned":(\d+),"restoring":(\d+)/.exec(line) ?? []
-    if (all !== undefined) owned = Number(all) - Number(restoring)
+    const [, all, unread] = /"type":"shards","owned":(\[.*?\]),"restoring":(\[.*?\])/.exec(line) ?? []
+    if (all !== undefined && unread !== undefined) {
+      owned = JSON.parse(all)
+      restoring = JSON.parse(unread)
+    }
+    const [, status] = /"type":"member","status":"(\w+)"/.exec(line) ?? []
+    if (status !== undefined) isExpired = status === 'expired'
+  }
+
+  function isWorking(): boolean {
+    return struck !== child && !isExpired
   }
 
   function write(what: string): void {

@@ -105,7 +105,7 @@ export async function playPart(part: PartName, options: PlayOptions): Promise<Pa
     const [load = 0] = loadavg()
     const figures = [
       ...found,
-      ...figuresOf(judged, part === 'faults' ? options.stops : 0, part === 'faults' ? undefined : 0),
+      ...figuresOf(judged, part === 'faults' ? options.stops : 0),
       { name: 'starts of members', value: starts },
       { name: 'load of the machine', value: load },
     ]
@@ -249,13 +249,13 @@ async function playWithFaults(stage: Stage, people: People, options: PlayOptions
   const takeovers = createTakeovers(stage.members, Date.now)
   const looking = setInterval(takeovers.look, 20)
   try {
-    await playFaults(stage, options, takeovers.struck)
+    await playFaults(stage, options, takeovers)
     await untilReady(stage.members)
     while (takeovers.isOpen()) await pause(20)
   } finally {
     clearInterval(looking)
   }
-  const { timesMs } = takeovers
+  const { takenOverMs, handedOverMs } = takeovers
   isOver = true
   await giving
   await people.settled()
@@ -265,9 +265,11 @@ async function playWithFaults(stage: Stage, people: People, options: PlayOptions
     { name: 'members killed', value: kills },
     { name: 'members stopped', value: stops },
     { name: 'crashes of PostgreSQL', value: crashes },
-    { name: 'takeovers after kills and stops', value: timesMs.length },
-    { name: 'takeover: p50, ms', value: percentile(timesMs, 0.5) },
-    { name: 'takeover: worst, ms', value: percentile(timesMs, 1), most: mostTakeoverMs, isSpeed: true },
+    { name: 'shards taken over after a fault', value: takenOverMs.length },
+    { name: 'takeover: p50, ms', value: percentile(takenOverMs, 0.5) },
+    { name: 'takeover: worst, ms', value: percentile(takenOverMs, 1), most: mostTakeoverMs, isSpeed: true },
+    { name: 'shards handed over without a fault', value: handedOverMs.length },
+    { name: 'handover: worst, ms', value: Math.max(0, ...handedOverMs), most: mostTakeoverMs, isSpeed: true },
     { name: 'message to prompt: p50, ms', value: percentile(waits, 0.5) },
     { name: 'message to prompt: p99, ms', value: percentile(waits, 0.99) },
   ]
@@ -296,20 +298,14 @@ function longestPause(changedAt: readonly number[], from: number, to: number): n
   return Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? from)))
 }
 
-/**
- * `lateCalls` is how many calls may reach a platform after the lease of their member has ended, and `mostRefused` how many tasks may be
- * refused, with any number as the default.
- */
-function figuresOf(judged: Judged, lateCalls: number, mostRefused?: number): readonly Figure[] {
+/** `lateCalls` is how many calls may reach a platform after the lease of their member has ended. */
+function figuresOf(judged: Judged, lateCalls: number): readonly Figure[] {
   return [
     { name: 'tasks', value: judged.tasks },
     { name: 'presses', value: judged.presses },
     { name: 'stops', value: judged.stops },
     { name: 'tasks lost', value: judged.lost, most: 0 },
-    {
-      ...{ name: 'tasks refused, and the chat told', value: judged.refused },
-      ...(mostRefused !== undefined && { most: mostRefused }),
-    },
+    { name: 'tasks refused, and the chat told', value: judged.refused, most: 0 },
     { name: 'tasks put aside, and the chat told', value: judged.putAside, most: 0 },
     { name: 'tasks run twice', value: judged.runTwice, most: 0 },
     { name: 'tasks run in another order on Telegram', value: judged.disordered, most: 0 },

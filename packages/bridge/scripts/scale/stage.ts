@@ -186,7 +186,7 @@ async function untilShared(members: readonly Member[]): Promise<void> {
   const until = Date.now() + startMs
   const most = Math.ceil(shardCount / members.length)
   for (;;) {
-    const owned = members.map((member) => member.owned())
+    const owned = members.map((member) => member.taking().length)
     if (owned.every((count) => count <= most) && owned.reduce((sum, count) => sum + count, 0) === shardCount) return
     if (Date.now() > until) throw new Error(`The members own ${owned.join(', ')} shards after ${startMs} ms.`)
     await pause(50)

@@ -243,10 +243,10 @@ export interface ShardsEvent {
   readonly type: 'shards'
   /** In ms since the epoch. */
   readonly at: number
-  /** How many this process owns. */
-  readonly owned: number
-  /** How many of these take no messages yet, because this process still reads what earlier owners left. */
-  readonly restoring: number
+  /** The names of those that this process owns, for example `07`. */
+  readonly owned: readonly string[]
+  /** The names of those that take no messages yet, because this process still reads what earlier owners left. */
+  readonly restoring: readonly string[]
   /** How many it has read since the last event, and takes messages of. */
   readonly restored: number
   /** How many it took. */

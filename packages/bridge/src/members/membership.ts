@@ -76,7 +76,10 @@ export interface MembershipEvents {
   readonly onGranted: (lease: HeldLease) => void
   /** Called with each lease that another process has or had, and so this one no longer has. */
   readonly onLost: (lease: HeldLease) => void
-  /** Called after a beat with the number of leases that this process holds above its share, by group. */
+  /**
+   * Called after a beat with the number of leases that this process has held above its share for as long as a dead member counts, by
+   * group.
+   */
   readonly onExcess: (excess: Readonly<Record<string, number>>) => void
   /** Called when this process begins to wait until it is admitted, and when the reason changes. */
   readonly onWaiting: (reason: 'alone' | 'layout' | 'full' | 'locked') => void
@@ -119,6 +122,8 @@ export function createMembership(
   /** By name: the fences of leases that this process released. A beat that was in flight may still list them. */
   const releasedFences = new Map<string, number>()
   let isMember = false
+  /** What the last beats said that this process holds above its share, oldest first: those of `memberMs`, and the last one before. */
+  const excesses: { readonly at: number; readonly excess: Readonly<Record<string, number>> }[] = []
   /** Until when this process takes no other leases than those that it had, by the monotonic clock. */
   let regainedUntil = Number.NEGATIVE_INFINITY
   /** Returns how long ago the last beat of a member was sent, in ms. */
@@ -239,7 +244,7 @@ export function createMembership(
     if (isJoining) options.onJoined()
     for (const lease of lost) onLost(lease.handle)
     for (const lease of answer.leases) if (!held.has(lease.name)) takeLease(lease)
-    onExcess(excessIn(answer, wants))
+    onExcess(lastingExcess(excessIn(answer, wants)))
     onBeat?.(answer, { sinceLastMs, isLate: sinceLastMs !== undefined && sinceLastMs > lateMs })
   }
 
@@ -250,11 +255,18 @@ export function createMembership(
 
   /**
    * Returns the wanted leases that this process had. After an outage of the database all members come back at about the same time. If
-   * each first has its own leases again, the first one of them does not take those of all others, and restore them in vain.
+   * each first has its own leases again, the first one of them does not take those of all others, and restore them in vain. One of
+   * each group says to the others that this process has a share of it. The rest is a group of its own, of which it has all.
    */
   function wantedAgain(wants: BeatRequest['wants']): BeatRequest['wants'] {
-    const groups = Object.entries(wants).map(([group, names]) => [group, names.filter((name) => held.has(name))])
-    return Object.fromEntries(groups)
+    const had = Object.entries(wants).map(([group, names]) => ({
+      group,
+      names: names.filter((name) => held.has(name)),
+    }))
+    return {
+      ...Object.fromEntries(had.map(({ group, names }) => [group, names.slice(0, 1)])),
+      [`of ${member}`]: had.flatMap(({ names }) => names.slice(1)),
+    }
   }
 
   /**
@@ -299,6 +311,23 @@ export function createMembership(
         return [group, Math.max(0, count - released.filter(({ name }) => isOfGroup.has(name)).length)]
       }),
     )
+  }
+
+  /**
+   * Returns the least excess of the beats of `memberMs`. A member that died or was suspended counts for that long, perhaps beside the
+   * process that was started in its place: leases that were given back for it would be taken again a moment later.
+   */
+  function lastingExcess(excess: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+    const now = clock.monotonic()
+    excesses.push({ at: now, excess })
+    while (excesses[1] && excesses[1].at <= now - memberMs) excesses.shift()
+    const [oldest] = excesses
+    if (!oldest || oldest.at > now - memberMs) return {}
+    const least = Object.keys(excess).map((group) => [
+      group,
+      Math.min(...excesses.map((one) => one.excess[group] ?? 0)),
+    ])
+    return Object.fromEntries(least.filter(([, count]) => count !== 0))
   }
 
   /** Returns the lease as the rest of the bridge uses it. */

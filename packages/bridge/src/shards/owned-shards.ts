@@ -21,10 +21,10 @@ export interface OwnedShards {
   find(name: string): Shard | undefined
   /** Returns all of them. */
   all(): readonly Shard[]
-  /** How many shards this process has a lease on. */
-  count(): number
-  /** How many shards don't take messages yet, counted or not. */
-  restoring(): number
+  /** Returns the names of the counted shards that this process has a lease on. */
+  owned(): readonly string[]
+  /** Returns the names of those that don't take messages yet, counted or not. */
+  restoring(): readonly string[]
   /** Returns what changed since the last call. Undefined if nothing did. */
   takeChanges(): ShardChanges | undefined
   /** Returns the observers of a reply, of the shards that want to show it. */
@@ -135,8 +135,8 @@ export function createOwnedShards({
     giveBack,
     find: (name) => ready().find((shard) => shard.name === name),
     all: ready,
-    count: () => [...owned.values()].filter(({ lease }) => isCounted(lease)).length,
-    restoring: () => [...owned.values()].filter(({ isRestored }) => !isRestored).length,
+    owned: () => namesOf(({ lease }) => isCounted(lease)),
+    restoring: () => namesOf(({ isRestored }) => !isRestored),
     takeChanges,
     observe: (server, reply) => ready().flatMap((shard) => shard.observe(server, reply)),
     whenRestored,
@@ -155,6 +155,14 @@ export function createOwnedShards({
     const taken = changes
     changes = noChanges
     return taken === noChanges ? undefined : taken
+  }
+
+  /** Returns the names of some of the shards. */
+  function namesOf(isMeant: (one: Owned) => boolean): readonly string[] {
+    return [...owned.values()]
+      .filter(isMeant)
+      .map(({ shard }) => shard.name)
+      .toSorted()
   }
 
   /** Returns the shards that are restored and not stopping. */
@@ -229,7 +237,10 @@ export function createOwnedShards({
     return stopping
   }
 
-  /** Stops shards, those with the fewest runs first. Those that are being stopped count until their leases are released. */
+  /**
+   * Stops shards, those with the fewest runs first and those that are being restored last. Those that are being stopped count until
+   * their leases are released.
+   */
   function giveBack(count: number): void {
     const stillHeld = [...leaving].filter(({ lease }) => lease.current())
     const divided = idleFirst().filter(({ lease }) => isCounted(lease))
@@ -240,7 +251,12 @@ export function createOwnedShards({
 
   /** Returns the shards that are not being handed over, those with the fewest runs first. */
   function idleFirst(): Owned[] {
-    return [...owned.values()].filter((one) => !leaving.has(one)).toSorted((a, b) => a.shard.runs() - b.shard.runs())
+    return [...owned.values()].filter((one) => !leaving.has(one)).toSorted((a, b) => runsOf(a) - runsOf(b))
+  }
+
+  /** Returns how many runs a shard follows. Infinity until it is restored, because that is not known. */
+  function runsOf({ shard, isRestored }: Owned): number {
+    return isRestored ? shard.runs() : Number.POSITIVE_INFINITY
   }
 
   /** Like `handOverInTurn`, and remembers that it is in progress. Never rejects. */
@@ -264,7 +280,7 @@ export function createOwnedShards({
       endTurn()
     }
     const all: Promise<void>[] = []
-    const idle = chosen.filter(({ shard }) => shard.runs() === 0)
+    const idle = chosen.filter((one) => runsOf(one) === 0)
     for (const one of idle) all.push(handOverOne(one, await takeTurn()))
     for (const one of chosen) {
       if (idle.includes(one)) continue

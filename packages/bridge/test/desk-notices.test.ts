@@ -1,4 +1,5 @@
 import type { LocalRun } from '@reply/core/source'
+import { PortError } from '@reply/sink/channel'
 import { afterEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { askIn, driven, held, posted, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
@@ -10,11 +11,11 @@ afterEach(stopDesk)
 const home = -1_001_000_001_234
 
 /** Starts a bridge with a phone for each person, and lets Ann's chat begin a session. Ann and Carl may approve, Bob may prompt. */
-async function startWithPhones(options: Parameters<typeof startDesk>[0] = {}) {
+async function startWithPhones(options: Parameters<typeof startDesk>[0] = {}, entry: object = {}) {
   const events: BridgeEvent[] = []
-  const { channel, rang: notices } = createPhone()
-  const phone = { entry: { type: 'phone' }, channel }
-  const stage = await startDesk({
+  const { channel, rang: notices, faults } = createPhone()
+  const phone = { entry: { type: 'phone', ...entry }, channel }
+  const all = {
     groups: [home],
     more: { anns: phone, carls: phone, bobs: phone },
     people: {
@@ -22,13 +23,18 @@ async function startWithPhones(options: Parameters<typeof startDesk>[0] = {}) {
       carl: { ids: ['telegram:3'], may: ['approve'], notify: ['carls'] },
       bob: { ids: ['telegram:2'], may: ['prompt'], notify: ['bobs'] },
     },
-    observers: [(event) => void events.push(event)],
+    observers: [(event: BridgeEvent) => void events.push(event)],
     ...options,
-  })
+  }
+  const stage = await startDesk(all)
   /** The notices that were sent, as their kinds and receivers. */
   const rang = (): readonly string[] =>
     events.flatMap((event) => (event.type === 'notice' ? [`${event.kind} ${event.to}`] : [])).toSorted()
-  return { ...stage, rang, notices }
+  const restart = async (): Promise<void> => {
+    await stage.stop()
+    await stage.chats.start({ ...all, clock: stage.clock })
+  }
+  return { ...stage, rang, notices, faults, restart }
 }
 
 /** Lets a minute and a half pass. */
@@ -62,6 +68,34 @@ test('a request of the desk that a group shows rings for those who may approve',
   expect(rang()).toEqual(['ask anns', 'ask carls'])
   const link = `https://t.me/c/1000001234/${posted('touch one', home)[0]?.messageId}`
   expect(notices.map((notice) => notice.link)).toEqual([link, link])
+})
+
+test('a request of the desk does not ring before `quietMs`, also if people count as away at once', async () => {
+  const { desk, clock, passes, rang } = await startWithPhones({ router: { quietMs: 30_000 } }, { awayMs: 0 })
+  // The end of her own prompt rang, too.
+  const asked = (): readonly string[] => rang().filter((one) => one.startsWith('ask'))
+  const run = desk(sessionID, 'Go')
+  const began = clock.now()
+  askIn(run, 'one')
+  await passes(() => asked().length > 0)
+  expect(clock.now() - began).toBeGreaterThanOrEqual(30_000)
+  run.closeAsk('one')
+  askIn(run, 'two')
+  await passes(shows('touch two'))
+  run.closeAsk('two')
+  await aWhile()
+  expect(asked()).toEqual(['ask anns'])
+})
+
+test('the notice of a request whose run is not found again after a restart is not sent', async () => {
+  const { desk, passes, rang, faults, restart } = await startWithPhones()
+  faults.push(new PortError('rate-limited', 'slow down', { retryAfterMs: 600_000 }))
+  askIn(desk(sessionID, 'Go'), 'one')
+  await passes(() => faults.length === 0)
+  await restart()
+  await passes(shows('Answered elsewhere'))
+  await aWhile()
+  expect(rang()).toEqual([])
 })
 
 test('a request of the desk that is answered there in time does not ring', async () => {

@@ -232,6 +232,28 @@ test('a request that rang does not ring again after a restart, and one that wait
   expect(new Set(phone.rang.map(({ id }) => id)).size).toBe(2)
 })
 
+test('a notice of a request that ended while no bridge ran is not sent', async () => {
+  const phone = createPhone()
+  const clock = createHandClock()
+  let job: Job | undefined
+  const agent = survivingAgent((begun) => {
+    job = begun
+  }, clock)
+  const connect = () => agent.connectTo(async () => {})
+  const stage = await opened(phone, {}, { notify: ['phone'] }, { clock, changed: connect })
+  stage.telegram.say(1, 'Go on')
+  await stage.passes(() => job !== undefined)
+  phone.faults.push(new PortError('rate-limited', 'slow down', { retryAfterMs: 600_000 }))
+  const permission = { permission: 'bash', patterns: ['rm a'], always: [], title: 'rm a', metadata: {} }
+  job?.ask({ type: 'permission', requestID: 'per_1', ...permission }, () => {})
+  await stage.passes(() => phone.calls > 0)
+  await stage.stop()
+  job?.end()
+  await stage.restart()
+  await wait(100_000)
+  expect(phone.rang.map(({ kind }) => kind)).toEqual(['final'])
+})
+
 test('a request that is answered in time does not ring', async () => {
   const phone = createPhone()
   const stage = await opened(phone)

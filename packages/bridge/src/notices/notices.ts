@@ -3,21 +3,22 @@ import { type Ask, pendingAsks, type Reply, type ReplyObserver } from '@reply/co
 import type { SteadyClock } from '@reply/core/source'
 import type { MessageRef } from '@reply/sink'
 import type { NoticeKind } from '@reply/sink/channel'
-import { refOfAsk } from '@reply/sink/internal'
+import { createRecent, refOfAsk } from '@reply/sink/internal'
 import { askObserver } from '../asks/ask-observer.ts'
 import type { Channels } from '../chats/channels.ts'
 import type { Mirrors } from '../config/mirrors.ts'
+import type { RouterConfig } from '../config/schema.ts'
 import { isOfEnd, isTakenOver, toError } from '../error.ts'
 import type { Notified, People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { StoredNotice } from '../state/decode.ts'
-import { authorsOf, type Execution, type JoiningPrompt } from '../state/execution.ts'
+import { authorsOf, type Execution, isQuietRun, type JoiningPrompt } from '../state/execution.ts'
 import type { State } from '../state/state.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { createTimers, waitAtMost } from '../timers.ts'
 import type { Activity } from './activity.ts'
 import { askTexts, endTexts, type NoticeTexts } from './notice-texts.ts'
-import { createOutbox, type NoticeTarget } from './outbox.ts'
+import { createOutbox, type NoticeTarget, rangKey } from './outbox.ts'
 
 /**
  * Tells people who are away that a run ended, or that it needs an answer. A person is away if they have not written or pressed
@@ -33,7 +34,12 @@ export interface Notices {
   writesAtEnd(before: Execution, ended: Execution, reply: Reply | undefined): Promise<readonly Write[]>
   /** Returns an observer that stores and sends the notices of a run's asks. */
   observerFor(execution: () => Execution): ReplyObserver
-  /** Begins to send what is stored. Call it at the start, too. */
+  /** Drops the notices of the asks of a run that no process observes any more. Never rejects. */
+  endAsks(execution: Pick<Execution, 'id'>): Promise<void>
+  /**
+   * Begins to send what is stored. Call it at the start, too. What an earlier process stored of an ask is held until the run is observed,
+   * because the ask may have ended since.
+   */
   send(): Promise<void>
   /** Stops sending. The next process continues. */
   stop(): void
@@ -47,6 +53,8 @@ const defaultAwayMs = 60_000
 const linkMs = 2000
 /** How long the store remembers that an ask was notified, in ms. */
 const rangMs = 86_400_000
+/** Of how many runs the asks are remembered. */
+const mostRuns = 10_000
 
 /** Creates the notices of a shard. They are sent through `targets`, by their names in the config. */
 export function createNotices(options: {
@@ -57,16 +65,30 @@ export function createNotices(options: {
   readonly people: Pick<People, 'notifiedOfEnd' | 'notifiedOfAsk'>
   readonly mirrors: Pick<Mirrors, 'others'>
   readonly activity: Pick<Activity, 'agoMs'>
+  readonly router: Pick<RouterConfig, 'quietMs'>
   readonly clock: SteadyClock
   readonly emit: Parameters<typeof createOutbox>[0]['emit']
   readonly onError: (error: Error) => void
 }): Notices {
-  const { state, targets, channels, people, mirrors, activity, clock, onError } = options
-  const outbox = createOutbox(options)
+  const { state, targets, channels, people, mirrors, activity, router, clock, onError } = options
+  /** By the id of an execution that this process observed: the asks that wait. */
+  const waitingAsks = createRecent<ReadonlySet<string>>(mostRuns)
+  const outbox = createOutbox({
+    ...options,
+    askStateOf: ({ executionID, requestID }) => {
+      const waiting = waitingAsks.get(executionID)
+      return waiting ? (waiting.has(requestID) ? 'waiting' : 'ended') : 'unknown'
+    },
+  })
   const timers = createTimers(clock)
   return {
     writesAtEnd,
     observerFor,
+    endAsks: async ({ id }) => {
+      if (targets.size === 0) return
+      waitingAsks.set(id, new Set())
+      await outbox.withdraw()
+    },
     send: outbox.send,
     stop: () => {
       timers.stop()
@@ -105,19 +127,17 @@ export function createNotices(options: {
   /** Returns an observer that looks at the pending asks whenever one begins or ends. */
   function observerFor(execution: () => Execution): ReplyObserver {
     if (targets.size === 0) return {}
-    const waiting = new Set<string>()
-    const isPending = (requestID: string): boolean => waiting.has(requestID)
+    const isPending = (requestID: string): boolean => waitingAsks.get(execution().id)?.has(requestID) === true
     return askObserver((reply) => {
+      const { id } = execution()
       const pending = reply.phase === 'settled' ? [] : pendingAsks(reply)
       const ids = new Set(pending.map(({ requestID }) => requestID))
-      for (const id of [...waiting]) {
-        if (ids.has(id)) continue
-        waiting.delete(id)
-        void outbox.withdraw(id)
-      }
+      const before = waitingAsks.get(id)
+      waitingAsks.set(id, ids)
+      if (before && [...before].some((one) => !ids.has(one))) void outbox.withdraw()
+      if (!before && outbox.isHolding()) void outbox.withdraw().then(outbox.send)
       for (const ask of pending) {
-        if (waiting.has(ask.requestID)) continue
-        waiting.add(ask.requestID)
+        if (before?.has(ask.requestID)) continue
         for (const notified of answerersOf(ask, execution()))
           for (const to of notified.person.notify ?? [])
             void notifyOfAsk({ to, notified, ask, execution, since: clock.monotonic(), isPending })
@@ -133,18 +153,20 @@ export function createNotices(options: {
   }
 
   /**
-   * Stores and sends the notice of an ask once it has waited for `awayMs` and the person is away, unless it ended or the person may
-   * no longer get it by then. Once for each ask and channel, which several people may have, also after a restart. Never rejects.
+   * Stores and sends the notice of an ask once it has waited for `awayMs` and the person is away, and for `quietMs` if someone may be where
+   * the run was started. Does nothing if it ended or the person may no longer get it by then. Once for each ask and channel, which several people may have, also after a restart. Never rejects.
    */
   async function notifyOfAsk(given: AskNotice): Promise<void> {
     const { to, notified, ask, execution, since, isPending } = given
     const target = targets.get(to)
     if (!target || !isOn(target, 'ask')) return
     try {
-      const leftMs = Math.max(awayMsOf(target) - (clock.monotonic() - since), await waitMs(notified, target))
+      const quietMs = isQuietRun(execution()) ? router.quietMs : 0
+      const leastMs = Math.max(awayMsOf(target), quietMs)
+      const leftMs = Math.max(leastMs - (clock.monotonic() - since), await waitMs(notified, target))
       if (!isPending(ask.requestID)) return
-      const name = [ask.requestID, to].map(encodeURIComponent).join('/')
-      const timer = `${name}/${notified.person.name}`
+      const rangName = rangKey(ask.requestID, to)
+      const timer = `${rangName}/${notified.person.name}`
       if (leftMs > 0) return timers.restart(timer, leftMs, () => void notifyOfAsk(given))
       // The people may have changed meanwhile.
       const expected = answerersOf(ask, execution())
@@ -158,10 +180,10 @@ export function createNotices(options: {
         ...(await noticeOf({ to, notified, execution: execution(), said, at: { ...prompt, messageRef }, ask })),
         requestID: ask.requestID,
       }
-      const rang = { type: 'put-if-absent', key: `rang/${name}`, value: '', expiresInMs: rangMs } as const
+      const rang = { type: 'put-if-absent', key: rangName, value: '', expiresInMs: rangMs } as const
       if (await state.withRetries(() => state.commit([rang, outbox.write(notice)]))) await outbox.send()
       // It may have ended during the commit.
-      if (!isPending(ask.requestID)) await outbox.withdraw(ask.requestID)
+      if (!isPending(ask.requestID)) await outbox.withdraw()
     } catch (error) {
       if (!isTakenOver(error)) onError(toError(error))
     }

@@ -24,10 +24,12 @@ export interface NoticeTarget {
 export interface Outbox {
   /** Returns the write that stores a notice, for the same commit as its cause. Call `send` after the commit. */
   write(notice: StoredNotice): Write
-  /** Begins to send what is stored and not being sent. Never rejects. */
+  /** Begins to send what is stored and not being sent or held. Never rejects. */
   send(): Promise<void>
-  /** Drops the notices of an ask that are not confirmed, because it no longer waits. Never rejects. */
-  withdraw(requestID: string): Promise<void>
+  /** Drops the notices of asks that are not confirmed and whose ask has ended. Never rejects. */
+  withdraw(): Promise<void>
+  /** Whether there may be notices that are held. */
+  isHolding(): boolean
   /** Begins no more calls. One in flight goes on, so that it is not in doubt, unless this process ends before its answer. */
   stop(): void
   /** Resolves when nothing is being sent. */
@@ -41,17 +43,25 @@ export const noticeMs = 3_600_000
 /** How often a call without a result is made: once more, like any other post. */
 const mostDoubtful = 2
 
+/** Returns the key that tells for a day that a channel got a notice of an ask. */
+export function rangKey(requestID: string, to: string): string {
+  return `rang/${[requestID, to].map(encodeURIComponent).join('/')}`
+}
+
 /** Creates the outbox of a shard. It does nothing before `send`. */
 export function createOutbox({
   state,
   lease,
   targets,
+  askStateOf,
   clock,
   emit,
   onError,
 }: {
   readonly state: State
   readonly lease: Pick<HeldLease, 'whenHeld'>
+  /** Returns the state of the ask that a notice is about. While it is `unknown`, the notice is held: an earlier process stored it. */
+  readonly askStateOf: (notice: StoredNotice & { readonly requestID: string }) => 'unknown' | 'waiting' | 'ended'
   readonly targets: ReadonlyMap<string, NoticeTarget>
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
@@ -60,10 +70,12 @@ export function createOutbox({
   const stopping = newAbortController()
   /** The notices that are being sent, by their keys. */
   const sending = new Map<string, Promise<void>>()
+  let isHolding = true
   return {
     write,
     send,
     withdraw,
+    isHolding: () => isHolding,
     stop: () => stopping.abort(),
     idle: async () => void (await Promise.all(sending.values())),
   }
@@ -78,11 +90,13 @@ export function createOutbox({
     return Math.min(noticeMs, Math.max(1, at + noticeMs - clock.now()))
   }
 
-  /** Lists the stored notices, and sends each in the background. Reports errors. */
+  /** Lists the stored notices, and sends each that is not held in the background. Reports errors. */
   async function send(): Promise<void> {
     try {
-      for (const { key, value } of await state.withRetries(() => state.list(noticePrefix))) {
-        if (sending.has(key) || stopping.signal.aborted) continue
+      const stored = await state.withRetries(() => state.list(noticePrefix))
+      isHolding = stored.some(({ value }) => stateOf(value) === 'unknown')
+      for (const { key, value } of stored) {
+        if (sending.has(key) || stopping.signal.aborted || stateOf(value) !== 'waiting') continue
         const sent = sendNotice(key, value)
           .catch((error: unknown) => {
             // The next owner of the shard sends it.
@@ -158,17 +172,30 @@ export function createOutbox({
       onError(new BridgeError('channel', `The notice of run ${executionID} may not have reached ${to}: ${why}.`))
   }
 
-  /** Removes the notices of an ask from the store. One that is being sent is not sent again. Reports errors. */
-  async function withdraw(requestID: string): Promise<void> {
+  /** Returns the state of the ask of a stored notice. That of the end of a run is sent at once, like that of an ask that waits. */
+  function stateOf(value: string): ReturnType<typeof askStateOf> {
+    const notice = toStoredNotice(value)
+    const { requestID } = notice
+    return requestID === undefined ? 'waiting' : askStateOf({ ...notice, requestID })
+  }
+
+  /** Removes the notices of asks that have ended from the store. One that is being sent is not sent again. Reports errors. */
+  async function withdraw(): Promise<void> {
     try {
       const stored = await state.withRetries(() => state.list(noticePrefix))
-      const ended = stored.filter(({ value }) => toStoredNotice(value).requestID === requestID)
+      const ended = stored.filter(({ value }) => stateOf(value) === 'ended')
       if (ended.length === 0) return
-      await state.withRetries(() => state.commit(ended.map(({ key }) => ({ type: 'remove', key }) as const)))
+      const keys = ended.flatMap(({ key, value }) => [key, ...keysOfUnsent(toStoredNotice(value))])
+      await state.withRetries(() => state.commit(keys.map((key) => ({ type: 'remove', key }) as const)))
     } catch (error) {
       if (!isTakenOver(error) && !stopping.signal.aborted) onError(toError(error))
     }
   }
+}
+
+/** Returns the `rangKey` of a notice that did not ring. Its ask may turn out to be waiting after all, and rings then. */
+function keysOfUnsent({ to, requestID, isBegun, doubtful }: StoredNotice): readonly string[] {
+  return requestID === undefined || isBegun || doubtful > 0 ? [] : [rangKey(requestID, to)]
 }
 
 /** Returns the notice after one more call without a result. */

@@ -101,8 +101,9 @@ export async function closeFollowed(
   execution: Execution,
   isStopped: () => boolean,
 ): Promise<boolean> {
-  const { state, registry, channels, clock } = services
+  const { state, registry, channels, notices, clock } = services
   const { prompt, server, sessionID = '', startedBy = '', asks = [] } = execution
+  void notices.endAsks(execution)
   if (channels.has(prompt.channel)) {
     const [{ sink }, ...mirrors] = sinksFor(services, execution, { server })
     const opened = reduce(emptyReply(sessionID), { type: 'opened', sessionID, at: clock.now() }).reply
@@ -142,6 +143,7 @@ export async function endUnfollowed(
   const { state, registry, channels, failed, notices, clock, onError } = services
   const execution = { ...before, status: 'error', reason, finishedAt: clock.now() } as const
   const { prompt, server } = execution
+  void notices.endAsks(execution)
   const over = { ...execution, phase: 'done' } as const
   const done = [registry.writeExecution(over), ...(await registry.writesAtEnd(over))]
   /** Commits the end with its notices, and sends those. With retries: nothing in this process ends the execution again. */

@@ -596,6 +596,7 @@ export function createRunner(services: BridgeServices): Runner {
       done: [registry.writeExecution(done), ...(await registry.writesAtEnd(done))],
       onTold: told.resolve,
     })
+    void notices.endAsks(execution)
     if (notified.length > 0) void notices.send()
     if (startedBy !== undefined) unprompted.ignoreRun(execution)
     return { over, stop, told: told.promise }

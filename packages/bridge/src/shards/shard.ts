@@ -177,6 +177,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     people,
     mirrors,
     activity: host.activity,
+    router: config.router,
     clock,
     emit,
     onError,

@@ -246,6 +246,48 @@ test('a request of a session whose chat takes no messages any more reaches the h
   run.end({ type: 'completed' })
 })
 
+test('a chat stays with its session when the platform refuses one request, which counts as one without a chat', async () => {
+  const events: BridgeEvent[] = []
+  const { desk, passes, telegram } = await startDesk({
+    server: { directory: '/shop', homeChat: 'telegram:2' },
+    observers: [(event) => events.push(event)],
+  })
+  desk('ses_desk', 'Go', '/shop').end({ type: 'completed' })
+  telegram.say(1, '/switch ses_desk')
+  await passes(shows('now continues'))
+  const run = desk('ses_desk', 'Again', '/shop')
+  for (const [requestID, code] of [
+    ['one', 401],
+    ['two', 400],
+  ] as const) {
+    telegram.inject({ type: 'status', code, method: /sendRichMessage|sendMessage/, chatId: 1 })
+    askIn(run, requestID)
+    await passes(() => events.some((event) => event.type === 'unshown' && event.requestID === requestID))
+    run.closeAsk(requestID)
+  }
+  askIn(run, 'three')
+  await passes(shows('touch three'))
+  await passes(() => false, 1000)
+  expect([posted('touch', 1).length, posted('touch', 2).length]).toEqual([1, 0])
+  expect(events.filter(({ type }) => type === 'unshown')).toHaveLength(2)
+  run.end({ type: 'completed' })
+})
+
+test('a request that the home chat refuses counts as one without a chat', async () => {
+  const events: BridgeEvent[] = []
+  const { desk, passes, telegram } = await startDesk({
+    server: { directory: '/shop', homeChat: 'telegram:2' },
+    observers: [(event) => events.push(event)],
+  })
+  telegram.block(2)
+  const run = desk('ses_desk', 'Go', '/shop')
+  askIn(run, 'one')
+  await passes(() => events.some(({ type }) => type === 'unshown'))
+  await passes(() => false, 1000)
+  expect(events.filter(({ type }) => type === 'unshown')).toMatchObject([{ requestID: 'one', sessionID: 'ses_desk' }])
+  run.end({ type: 'completed' })
+})
+
 test('a session that is handed to a shard once more before it has removed the first row is looked at once more', async () => {
   const key = keyOfChat(telegramChat(1), 'wake/home/ses_desk')
   const [, shard] = key.split('/')

@@ -38,6 +38,9 @@ const codes: Readonly<Record<number, PortErrorType>> = {
   50083: 'fixed',
 }
 
+/** Error codes of a chat that takes no message of the bot: no access, a person who takes none, no permission, no server in common. */
+const closedChat: ReadonlySet<number> = new Set([50001, 50007, 50013, 50278])
+
 /**
  * Maps a failed call to the sink's error. Drops the cause: the client's errors contain the whole request, and routes of
  * interactions contain tokens.
@@ -47,7 +50,7 @@ export const toPortError: ToPortError = createToPortError('Discord', (error) => 
   if (response) {
     const { status, code, message } = response
     const reason = [status, code, message].filter((text) => text !== undefined && text !== '').join(' ')
-    return { type: typeOf(response), reason }
+    return { type: typeOf(response), reason, isOfChat: code !== undefined && closedChat.has(code) }
   }
   if (!(error instanceof Error)) return undefined
   // The client's own `RateLimitError`, thrown after a 429 or ahead of one that earlier headers announced.

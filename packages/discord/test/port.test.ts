@@ -154,6 +154,16 @@ test.each<[string, DiscordFault, string]>([
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
 })
 
+test.each<[string, DiscordFault, boolean]>([
+  ['a channel that is hidden', refused(403, 50001), true],
+  ['a person who takes nothing', refused(403, 50007), true],
+  ['words that a filter forbids', refused(400, 200000), false],
+  ['a wrong token', refused(401, 0), false],
+])('%s: the error tells whether the chat takes nothing of the bot', async (_, fault, isOfChat) => {
+  const { port } = await open({ faults: [fault] })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'refused', isOfChat })
+})
+
 test.each([
   ['user', 'chat'],
   ['global', 'client'],

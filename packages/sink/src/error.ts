@@ -12,6 +12,13 @@ import { SafeError } from './port/secrets.ts'
  */
 export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'chat-closed' | 'may-answer' | 'taken-over'
 
+/** A question or a permission request that a platform refused to post. */
+export interface RefusedAsk {
+  readonly requestID: string
+  /** Whether the chat is gone, or takes no message of the bot at all. Otherwise it may show the next request. */
+  readonly isOfChat: boolean
+}
+
 /**
  * An error of the sink. `onError` gets all types except two: `invalid` is thrown by the call with the invalid options, and
  * `taken-over` is part of the delivery.
@@ -21,12 +28,16 @@ export class SinkError extends SafeError {
   /** What went wrong. Use it in code instead of the message. */
   readonly type: SinkErrorType
   /** Set if the platform refused to post a question or a permission request in the chat, and will refuse it again. */
-  readonly isRefusedAsk: boolean
+  readonly refusedAsk: RefusedAsk | undefined
 
-  constructor(type: SinkErrorType, message: string, options?: ErrorOptions & { readonly isRefusedAsk?: boolean }) {
+  constructor(
+    type: SinkErrorType,
+    message: string,
+    options?: ErrorOptions & { readonly refusedAsk?: RefusedAsk | undefined },
+  ) {
     super(message, options)
     this.type = type
-    this.isRefusedAsk = options?.isRefusedAsk === true
+    this.refusedAsk = options?.refusedAsk
   }
 }
 

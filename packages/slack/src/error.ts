@@ -48,6 +48,17 @@ const errorTypes: Readonly<Record<string, PortErrorType>> = {
   internal_error: 'ambiguous',
 }
 
+/** Slack's error codes of a conversation that takes no message of the app. From the same list. */
+const closedChat: ReadonlySet<string> = new Set([
+  'is_archived',
+  'not_in_channel',
+  'messages_tab_disabled',
+  'restricted_action',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_only_channel',
+  'restricted_action_non_threadable_channel',
+])
+
 /**
  * The mappings of failed calls, by the scope of a rate limit. Only Slack's own errors are kept as the cause, because
  * they contain no headers.
@@ -71,7 +82,8 @@ function createMapping(scope: 'chat' | 'client'): ToPortError {
       return { type: typeOfStatus(code), reason: `status ${code} without a readable response.` }
     }
     const reason = [response.error, ...response.details].join(' ')
-    return { type: errorTypes[response.error] ?? 'refused', reason, cause: error, scope }
+    const isOfChat = closedChat.has(response.error)
+    return { type: errorTypes[response.error] ?? 'refused', reason, cause: error, scope, isOfChat }
   })
 }
 

@@ -251,6 +251,16 @@ test.each<[string, SlackFault, string]>([
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
 })
 
+test.each<[string, SlackFault, boolean]>([
+  ['an archived channel', error('is_archived'), true],
+  ['a channel that the app is not in', error('not_in_channel'), true],
+  ['a wrong token', error('invalid_auth'), false],
+  ['a message that is refused', error('invalid_arguments'), false],
+])('%s: the error tells whether the chat takes nothing of the bot', async (_, fault, isOfChat) => {
+  const { port, bubble } = await open({ faults: [fault] })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'refused', isOfChat })
+})
+
 test('a rate limit applies to the channel for posts, to the workspace for edits', async () => {
   const faults: readonly SlackFault[] = [{ type: 'rate-limited', retryAfterS: 7, times: 2 }]
   const { port, bubble } = await open({ faults })

@@ -44,6 +44,10 @@ const badRequests: readonly (readonly [PortErrorType, RegExp])[] = [
   ['unparsable', /can't parse|entit(?:y|ies)|unsupported start tag|too many columns|rich/i],
 ]
 
+/** 400s of a group or topic that takes no message of the bot. Undocumented, too. */
+const closedChat =
+  /not enough rights to send text|no rights to send|chat_write_forbidden|need administrator rights|topic_closed/i
+
 /** Maps a failed call to the sink's error. The message has no URL, because the URL contains the token. */
 export const toPortError: ToPortError = createToPortError('Telegram', (error) => {
   const response = responseOf(error)
@@ -51,7 +55,10 @@ export const toPortError: ToPortError = createToPortError('Telegram', (error) =>
   const { code, description, retryAfterS } = response
   const retryAfterMs = retryAfterS && retryAfterS * 1000
   // Telegram doesn't say whether a chat or the bot exceeded its rate.
-  return { type: errorTypeOf(response), reason: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
+  const type = errorTypeOf(response)
+  // Every 403 is about the chat: the bot was blocked or removed, or the person never wrote to it.
+  const isOfChat = code === 403 || (code === 400 && closedChat.test(description))
+  return { type, reason: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown', isOfChat }
 })
 
 /** Returns the error response of a failed call. Undefined without a response, or with an unreadable one. */

@@ -169,6 +169,17 @@ test.each<[string, TelegramFault, string]>([
   expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type, name: 'PortError' })
 })
 
+test.each<[string, TelegramFault, boolean]>([
+  ['a blocked bot', { type: 'status', code: 403, description: 'Forbidden: bot was blocked by the user' }, true],
+  ['a group without a right to send', refused('not enough rights to send text messages to the chat'), true],
+  ['a closed topic', refused('TOPIC_CLOSED'), true],
+  ['a wrong token', { type: 'status', code: 401 }, false],
+  ['a message that is refused', refused('BUTTON_DATA_INVALID'), false],
+])('%s: the error tells whether the chat takes nothing of the bot', async (_, fault, isOfChat) => {
+  const { port, bubble } = await open({ faults: [fault] })
+  expect(await ending(port.post(bubble('a'), posting))).toMatchObject({ type: 'refused', isOfChat })
+})
+
 test.each<[string, TelegramFault | undefined, object]>([
   ['answers', undefined, { type: 'done', value: { type: 'unknown' } }],
   ['refuses', refused('not enough rights'), { type: 'done', value: { type: 'unknown' } }],

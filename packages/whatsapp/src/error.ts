@@ -69,6 +69,8 @@ interface Meaning {
   /** The shortest wait that helps. Meta gives none. */
   readonly retryAfterMs?: number
   readonly scope?: 'chat' | 'client'
+  /** Whether it is about the person alone. */
+  readonly isOfChat?: boolean
   /** How to fix it. */
   readonly cure?: string
 }
@@ -86,6 +88,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
     windowCode,
     {
       type: 'refused',
+      isOfChat: true,
       cure: 'More than 24 h have passed since this person last wrote. Until they write again, WhatsApp accepts only template messages: send an approved template that asks them to answer, then continue.',
     },
   ],
@@ -93,6 +96,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
     131026,
     {
       type: 'refused',
+      isOfChat: true,
       cure: "It can't be delivered: the number is not on WhatsApp, its app is too old, or its owner has not accepted WhatsApp's terms or has blocked this number.",
     },
   ],
@@ -100,6 +104,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
     131030,
     {
       type: 'refused',
+      isOfChat: true,
       cure: "A test number can only write to the numbers listed on its app's page: add this one there.",
     },
   ],
@@ -110,7 +115,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
       cure: 'Too many messages from this number were blocked or reported: see its quality in the WhatsApp Manager.',
     },
   ],
-  [131050, { type: 'refused', cure: 'This person has opted out of messages of this kind.' }],
+  [131050, { type: 'refused', isOfChat: true, cure: 'This person has opted out of messages of this kind.' }],
   [131031, { type: 'refused', cure: 'The account is locked: see the WhatsApp Manager.' }],
   [368, { type: 'refused', cure: 'The account is restricted for a violation of policy: see the WhatsApp Manager.' }],
   [
@@ -182,6 +187,9 @@ const boomTypes: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorT
   [410, 'refused'],
 ])
 
+/** The status codes of a chat that takes nothing: the account isn't in the group any more, or there is no such chat. */
+const closedChat: ReadonlySet<number> = new Set([403, 404, 410])
+
 /** How long to wait after a rate limit, in ms. WhatsApp doesn't say, so this retries as rarely as a person would. */
 const rateLimitedMs = 30_000
 
@@ -192,7 +200,8 @@ export const toBaileysPortError: ToPortError = createToPortError('WhatsApp', (er
   const cure = status === 401 ? '. This device was logged out: link it again with a new login.' : ''
   const reason = `${status === undefined ? '' : `${status} `}${message}${cure}`
   const type = boomTypes.get(status ?? 0) ?? typeOfNetworkError(error)
-  return { type, reason, cause: error, retryAfterMs: rateLimitedMs, scope: 'client' }
+  const isOfChat = status !== undefined && closedChat.has(status)
+  return { type, reason, cause: error, retryAfterMs: rateLimitedMs, scope: 'client', isOfChat }
 })
 
 /** Returns the status code of one of Baileys' Boom errors. Undefined for any other value. */

@@ -107,9 +107,12 @@ describe('the port', () => {
     ],
     [
       { type: 'refused', statusCode: 401 },
-      { type: 'refused', message: expect.stringMatching(/link it again/) },
+      { type: 'refused', isOfChat: false, message: expect.stringMatching(/link it again/) },
     ],
-    [{ type: 'refused', statusCode: 403 }, { type: 'refused' }],
+    [
+      { type: 'refused', statusCode: 403 },
+      { type: 'refused', isOfChat: true },
+    ],
     [{ type: 'drop' }, { type: 'ambiguous' }],
     [
       { type: 'accept-then-drop' },

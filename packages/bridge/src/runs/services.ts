@@ -36,7 +36,7 @@ export interface BridgeServices {
   readonly runs: ActiveRuns
   /** One for all shards of a process. */
   readonly sessionReads: SessionReads
-  readonly followRules: Pick<FollowRules, 'scopeOf'>
+  readonly followRules: FollowRules
   /** Called right before a prompt is posted. */
   readonly requireSafe: RequireSafe
   /** Read the files that chats get. */

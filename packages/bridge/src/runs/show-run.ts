@@ -1,5 +1,5 @@
 import { type Ask, type Clock, type Observation, observerOf, type Reply, type ReplyObserver } from '@reply/core'
-import type { Actor, Delivery, Sink } from '@reply/sink'
+import type { Actor, Delivery, Sink, SinkError } from '@reply/sink'
 import { type BridgeSinkOptions, quotable } from '@reply/sink/channel'
 import { clip } from '@reply/sink/internal'
 import { toError } from '../error.ts'
@@ -13,14 +13,17 @@ import { waitAtMost } from '../timers.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeServices } from './services.ts'
 
+/** An ask that a platform refused to post. */
+export type RefusedAsk = NonNullable<SinkError['refusedAsk']>
+
 /** The services that a sink needs. */
 type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors' | 'fileReaders'>
 
 /**
  * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors whose channel
  * exists. A sink waits for the post of the prompt in its place, see `postToMirrors` and `postQuote`. Without `mirrorPosts`, for
- * example after a restart, it does not wait. `newest` returns the execution as it is later. `onRefused` is called if its own place takes no
- * message. Throws if the own place's channel does not exist.
+ * example after a restart, it does not wait. `newest` returns the execution as it is later. `onRefused` is called for each ask that a place
+ * refuses. Throws if the own place's channel does not exist.
  */
 export function sinksFor(
   services: SinkServices,
@@ -28,13 +31,12 @@ export function sinksFor(
   route: Route,
   mirrorPosts?: MirrorPosts,
   newest: () => Execution = () => execution,
-  onRefused: () => void = () => {},
+  onRefused: (ask: RefusedAsk, place: ChatPlace) => void = () => {},
 ): readonly [ChatSink, ...ChatSink[]] {
   const { prompt } = execution
   const others = services.mirrors.others(prompt).filter(({ channel }) => services.channels.has(channel))
   const shownAt = ({ channel, chat }: ChatPlace): ChatSink => {
-    const isOwn = chat === prompt.chat
-    const sink = sinkFor(services, newest, route, { channel, chat }, isOwn ? onRefused : () => {})
+    const sink = sinkFor(services, newest, route, { channel, chat }, (ask) => onRefused(ask, { channel, chat }))
     return { channel, chat, sink, after: mirrorPosts?.get(placeKey({ channel, chat })) }
   }
   return [shownAt(prompt), ...others.map(shownAt)]
@@ -50,7 +52,7 @@ function sinkFor(
   newest: () => Execution,
   { isVerbose }: Route,
   { channel, chat }: ChatPlace,
-  onRefused: () => void,
+  onRefused: (ask: RefusedAsk) => void,
 ): Sink {
   const { id, server, prompt, followed, origin, asks } = newest()
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
@@ -81,8 +83,8 @@ function sinkFor(
     },
     mentions: (type) => people.expectedAnswerers(type, { channel, chat }, prompt),
     mayAnswer,
-    onError: ({ isRefusedAsk }) => {
-      if (isRefusedAsk) onRefused()
+    onError: ({ refusedAsk }) => {
+      if (refusedAsk) onRefused(refusedAsk)
     },
   }
   return channels.sinkFor({ channel, chat, ...shown }, followed ? { ...options, ...followOptions() } : options)

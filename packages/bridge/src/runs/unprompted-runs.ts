@@ -3,7 +3,7 @@ import { pause, stopwatch } from '@reply/core/internal'
 import { backOffMs, createRecent, withResolvers } from '@reply/sink/internal'
 import { quietAsks } from '../asks/quiet-asks.ts'
 import { BridgeError, errorTypeOf, messageOf, toError } from '../error.ts'
-import { placeKey } from '../place.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
 import { type Execution, isOver, type JoiningPrompt, statusOf } from '../state/execution.ts'
 import { followHint } from '../state/follow-hint.ts'
 import { createOrderedCommits } from '../state/state.ts'
@@ -17,7 +17,7 @@ import { areSameAsks, asksToStore, followedExecution, isUnseen, withEarlierAsks 
 import { closeFollowed, endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, observersOf, passOn, postQuote, sinksFor, waitForMirrors } from './show-run.ts'
+import { isCutShort, observersOf, passOn, postQuote, type RefusedAsk, sinksFor, waitForMirrors } from './show-run.ts'
 
 /**
  * Shows unprompted runs in the chat of the session's last run. For example, a background sub-agent asks something, or the
@@ -464,7 +464,21 @@ export async function beginUnpromptedRun(
   { reply, client, last, stored }: UnpromptedReply,
   { runObservers, timers, isStopping }: UnpromptedRunHost,
 ): Promise<ReplyObserver> {
-  const { state, registry, routes, runs, clock, asks, answeredBy, failed, notices, emit, onError } = services
+  const {
+    state,
+    registry,
+    routes,
+    runs,
+    clock,
+    asks,
+    answeredBy,
+    failed,
+    notices,
+    followRules,
+    mirrors,
+    emit,
+    onError,
+  } = services
   const { router } = services.config
   const { prompt, server, sessionID, agent } = last
   const { origin } = last
@@ -492,7 +506,14 @@ export async function beginUnpromptedRun(
   await state.commit([registry.writeExecution(execution), ...newestWrites, ...authors])
   const sinceStartMs = stored ? () => Number.POSITIVE_INFINITY : stopwatch(clock)
   const quote = isFollowed && !stored && last.followed === 'all' ? postQuote(services, execution, reply) : undefined
-  const sinks = sinksFor(services, execution, route, quote, () => execution, isFollowed ? leave : undefined)
+  const sinks = sinksFor(
+    services,
+    execution,
+    route,
+    quote,
+    () => execution,
+    isFollowed ? (...refused) => void takeRefusal(...refused).catch(onError) : undefined,
+  )
   const deskPrompts = createDeskPrompts(services, { execution: () => execution, store: updateExecution })
   const events = createRunEvents(execution, clock, answeredBy, emit)
   const shown = deskPrompts.before(observersOf(sinks, onError, !router.progress.enabled))
@@ -508,6 +529,10 @@ export async function beginUnpromptedRun(
   let unfollow = last.followed === 'asks' ? () => {} : registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
   let isLate = false
+  /** By request: the places that refused it. */
+  const refusals = new Map<string, Set<string>>()
+  /** The requests that all places refused. */
+  const told = new Set<string>()
   const settled = withResolvers<void>()
   const delivered = withResolvers<void>()
   let answered = withResolvers<void>()
@@ -608,15 +633,29 @@ export async function beginUnpromptedRun(
     void updateExecution({ followed: 'joined', joinedBy: joining }).catch(onError)
   }
 
-  /** Leaves the session that is followed, because its chat takes no messages. Another chat then shows what waits, if there is one. */
-  function leave(): void {
-    const hint = sessionID === undefined ? undefined : followHint(server, sessionID)
-    void state
-      .withRetries(async () => {
-        const left = sessionID === undefined ? [] : await routes.writesToLeave(prompt, { server, sessionID })
-        if (left.length > 0) await state.commit(left, { hint })
-      })
-      .catch(onError)
+  /**
+   * Leaves the session that is followed if its chat takes no messages. Another chat then shows what waits, if there is one. Emits `unshown`
+   * once for a request that its chat and all mirrors refused, if no other chat is to show it.
+   */
+  async function takeRefusal({ requestID, isOfChat }: RefusedAsk, place: ChatPlace): Promise<void> {
+    const refusing = (refusals.get(requestID) ?? new Set()).add(placeKey(place))
+    refusals.set(requestID, refusing)
+    if (isOfChat && placeKey(place) === placeKey(prompt)) await leave()
+    if (refusing.size < sinks.length || told.has(requestID)) return
+    told.add(requestID)
+    const target = await state.withRetries(() => followRules.findTarget(server, newest))
+    const askType = pendingAsks(newest).find((ask) => ask.requestID === requestID)?.type
+    if (target?.type !== 'chat' || mirrors.keyOf(target.place) !== mirrors.keyOf(prompt) || !askType) return
+    emit({ type: 'unshown', at: clock.now(), server, sessionID: newest.sessionID, askType, requestID })
+  }
+
+  /** Leaves the session that is followed, and has another chat show what waits. Does nothing if the chat doesn't work with it. */
+  async function leave(): Promise<void> {
+    const session = { server, sessionID: newest.sessionID }
+    await state.withRetries(async () => {
+      const left = await routes.writesToLeave(prompt, session)
+      if (left.length > 0) await state.commit(left, { hint: followHint(server, session.sessionID) })
+    })
   }
 
   /** Stores the pending asks when they have changed, so that the next process can close their messages. */

@@ -4,12 +4,13 @@ import { withAsks } from '../asks/asks.ts'
 import { cardSecrets } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import { earliest } from '../earliest.ts'
-import { isTakenOver, SinkError } from '../error.ts'
+import { isTakenOver, type RefusedAsk, SinkError } from '../error.ts'
 import type { LayoutOptions, Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
 import type { Entry, IntentEntry } from '../ledger/entry.ts'
 import { type AnswerRestrictions, guardFrom, withExplainedFirst, withGuard } from '../ledger/guard.ts'
 import { addedSince, joinedLedgers, withoutAdded } from '../ledger/join.ts'
+import { requestIDOf } from '../ledger/keys.ts'
 import { emptyLedger, entryAt, type GrowingText, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
@@ -544,7 +545,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       onError(
         new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, {
           cause: error,
-          isRefusedAsk: isAskPost(operation) && (error.type === 'refused' || error.type === 'gone'),
+          refusedAsk: refusedAskOf(operation, error),
         }),
       )
   }
@@ -576,4 +577,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     stopTimer()
     resolveWithMissing('stopped')
   }
+}
+
+/** Returns the ask whose post failed for good. Undefined for other operations and errors. */
+function refusedAskOf(operation: Operation, { type, isOfChat }: PortError): RefusedAsk | undefined {
+  if (!isAskPost(operation) || (type !== 'refused' && type !== 'gone')) return undefined
+  const requestID = requestIDOf(operation.slot.card.key)
+  return requestID === undefined ? undefined : { requestID, isOfChat: isOfChat || type === 'gone' }
 }

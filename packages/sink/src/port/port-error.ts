@@ -36,6 +36,11 @@ export interface PortErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined
   /** Which calls have to wait until then. Default `chat`. */
   readonly scope?: LimitScope | undefined
+  /**
+   * With `refused`: whether the chat takes no message of the bot at all, for example because it was removed there or blocked. Default
+   * false: it is about this call, or about all chats, as with a wrong token.
+   */
+  readonly isOfChat?: boolean | undefined
 }
 
 /** A failed port call. Its message never contains a token. */
@@ -47,12 +52,15 @@ export class PortError extends SafeError {
   readonly retryAfterMs: number | undefined
   /** Which calls have to wait until then. */
   readonly scope: LimitScope
+  /** With `refused`: whether the chat takes no message of the bot at all. */
+  readonly isOfChat: boolean
 
   constructor(type: PortErrorType, message: string, options: PortErrorOptions = {}) {
     super(message, options)
     this.type = type
     this.retryAfterMs = type === 'rate-limited' ? options.retryAfterMs || defaultWaitMs : undefined
     this.scope = options.scope ?? 'chat'
+    this.isOfChat = options.isOfChat === true
   }
 }
 

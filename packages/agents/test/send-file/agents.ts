@@ -48,6 +48,9 @@ export const content = 'PICTURE'
 
 const names = ['sales 2026.png', 'rows.csv']
 
+/** How long `reply-tools` takes to start, as on a busy computer: longer than the second that Codex waits for a server that isn't required. */
+const slowStartSeconds = 2
+
 const scriptsFor = (tool: string): Scripts => ({
   send: {
     steps: [
@@ -78,8 +81,6 @@ interface ProgramOptions {
   readonly program: AgentName
   readonly version?: string
   readonly needsNode?: boolean
-  /** How long `reply-tools` takes to start. Default: as long as it takes. */
-  readonly startsAfterSeconds?: number
   readonly tool: string
   readonly mode?: string
   readonly files?: Parameters<typeof startScripted>[1]
@@ -95,14 +96,14 @@ interface Started {
 
 /** Plays an agent that runs as a program. */
 async function playProgram(options: ProgramOptions, prompt: PromptAgent = letSend): Promise<Played> {
-  const { program, version, needsNode, startsAfterSeconds, tool, mode, files, open } = options
+  const { program, version, needsNode, tool, mode, files, open } = options
   const binary = await agentBinary(program, version)
   const command = needsNode ? await agentBinary('node') : binary
   const stage = await startScripted(scriptsFor(tool), files)
   try {
     const { home, directory, model } = stage
     const { program: recorder, log } = recorderOf({ name: 'agent', command, folder: home })
-    const path = withProgram(home, startsAfterSeconds)
+    const path = withProgram(home, slowStartSeconds)
     const source = open({ command: recorder, args: needsNode ? [binary] : [], path }, stage)
     const reply = await prompt(source, directory, mode)
     const [installed = ''] = binary.split('/node_modules/')
@@ -153,9 +154,6 @@ const claudeAgent = (version: string): SendingAgent => ({
     ),
 })
 
-/** Longer than the second that Codex waits for a server that isn't required. */
-const slowStartSeconds = 2
-
 /** Codex's settings with the README's line, above its tables. */
 const sendingCodexFiles: typeof codexFiles = (model) => ({
   '.codex/config.toml': `${readmeLine('Codex, codex-acp')}\n${codexFiles(model)['.codex/config.toml']}`,
@@ -169,7 +167,6 @@ const codexAgent = (version: string): SendingAgent => ({
         program: 'codex',
         version,
         tool: 'mcp__reply.send_file',
-        startsAfterSeconds: slowStartSeconds,
         files: sendingCodexFiles,
         open: ({ command, path }, stage) =>
           codex({ command, cwd: stage.directory, env: { ...codexEnv(stage), ...path } }),
@@ -232,7 +229,6 @@ const codexAcp = (version: string, protocol?: 2): SendingAgent =>
       needsNode: true,
       tool: 'mcp__reply.send_file',
       mode: 'read-only',
-      startsAfterSeconds: slowStartSeconds,
       files: sendingCodexFiles,
       mcpServers: [],
     },
@@ -268,7 +264,7 @@ const openCodeAcp: SendingAgent = {
     const folder = mkdtempSync(join(tmpdir(), 'reply-tools-'))
     const { directory, root } = opencode
     const { program, log } = recorderOf({ name: 'agent', command: opencode.command, folder })
-    const env = { ...opencode.env, ...withProgram(folder) }
+    const env = { ...opencode.env, ...withProgram(folder, slowStartSeconds) }
     try {
       const source = acpSource({ command: program, args: ['acp'], cwd: directory, env, mcpServers: acpServers })
       const reply = await prompt(source, directory, undefined)
@@ -292,7 +288,7 @@ const qwen = acpAgent(
     tool: 'mcp__reply__send_file',
     mode: 'default',
   },
-  qwenEnv,
+  (stage) => ({ ...qwenEnv(stage), QWEN_CODE_LEGACY_MCP_BLOCKING: '1' }),
 )
 
 const gemini: SendingAgent = {
@@ -326,21 +322,29 @@ const kilo = acpAgent(
   kiloEnv,
 )
 
-/** Each agent, in an older version and the newest. Qwen Code 0.21 has the tools of a client's servers only after its first prompt. */
-export const sendingAgents: readonly SendingAgent[] = [
-  ...['2.1.197', '2.1.332'].map(claudeAgent),
-  ...codexVersions.map(codexAgent),
+/** One for each of our sources, and for each way in which an agent passes on the file. The newest version of each. */
+export const mainAgents: readonly SendingAgent[] = [
+  claudeAgent('2.1.332'),
+  codexAgent(codexVersions[1]),
+  claudeAcp('0.101.0', 2),
+  gemini,
+  openCodeAcp,
+]
+
+/** The other agents, and versions before. Qwen Code 0.21 has the tools of a client's servers only after its first prompt. */
+export const otherAgents: readonly SendingAgent[] = [
+  claudeAgent('2.1.197'),
+  codexAgent(codexVersions[0]),
   claudeAcp('0.92.0'),
   claudeAcp('0.101.0'),
   claudeAcp('0.95.0', 2),
-  claudeAcp('0.101.0', 2),
   codexAcp('2.5.0'),
   codexAcp('2.6.0'),
   codexAcp('2.5.0', 2),
   codexAcp('2.6.0', 2),
-  gemini,
-  openCodeAcp,
   kilo,
   kimi,
   qwen,
 ]
+
+export const sendingAgents: readonly SendingAgent[] = [...mainAgents, ...otherAgents]

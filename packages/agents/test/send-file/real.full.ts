@@ -1,9 +1,4 @@
-import { expect, test } from 'vitest'
-import { content, sendingAgents } from './agents.ts'
-import { expectedOf, outlineOf } from './expected.ts'
+import { mainAgents } from './agents.ts'
+import { testSendFile } from './real.ts'
 
-test.each(sendingAgents)('$recording: files that the agent sends are attached to their calls', async (agent) => {
-  const { reply, urls, sent } = await agent.play()
-  expect(outlineOf(reply)).toMatchObject(expectedOf(urls, agent))
-  expect(sent).not.toMatch(new RegExp(`${content}|${Buffer.from(content).toString('base64')}`))
-})
+testSendFile(mainAgents)

@@ -1,0 +1,4 @@
+import { testFilesIn } from './files-in.ts'
+import { otherAgents } from './send-file/agents.ts'
+
+testFilesIn(otherAgents)

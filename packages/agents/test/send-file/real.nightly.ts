@@ -1,0 +1,4 @@
+import { otherAgents } from './agents.ts'
+import { testSendFile } from './real.ts'
+
+testSendFile(otherAgents)

@@ -12,7 +12,7 @@ const scripts: Scripts = {
       [sayText('Both are there.')],
     ],
   },
-  tool: { steps: [[callTool('bash', { command: 'expr 41 + 1', description: 'Add' })], [sayText('Added.')]] },
+  tool: { steps: [[callTool('bash', { command: 'echo sum | tr a-z A-Z', description: 'Say' })], [sayText('Said.')]] },
 }
 
 const chats = Array.from({ length: 12 }, (_, index) => 401 + index)
@@ -139,15 +139,15 @@ test('/model and /agent choose who answers, until they are reset', async () => {
 test('/verbose shows the output of tools until it is turned off', async () => {
   const outputs = async (): Promise<readonly string[]> => {
     const before = stage.said(chat).length
-    await prompted('Add [scenario:tool]', 'Added.')
+    await prompted('Say [scenario:tool]', 'Said.')
     return stage
       .said(chat)
       .slice(before)
-      .filter((said) => said.includes('42'))
+      .filter((said) => said.includes('SUM'))
   }
   expect(await outputs()).toEqual([])
   await ask('/verbose', 'with their output')
-  expect(await outputs()).toEqual([expect.stringContaining('expr 41')])
+  expect(await outputs()).toEqual([expect.stringContaining('echo sum')])
   await ask('/verbose', 'briefly')
   await ask('/verbose on', 'with their output')
   await ask('/verbose off', 'briefly')

@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
+import { createFastClock } from '@reply/testing/internal'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bridgeMetrics } from '../src/events/metrics.ts'
@@ -18,6 +18,8 @@ let folder = ''
 let telegram: FakeTelegram
 let chats: Chats
 let agent: ReturnType<typeof localAgent>
+/** Telegram's and the bridge's. */
+const clock = createFastClock(5)
 /** The runs that wait, by their prompts. */
 let held: Map<string, LocalRun>
 /** How asks were answered. */
@@ -47,6 +49,7 @@ beforeEach(async () => {
   answers = []
   telegram = await startTelegram({
     token: '42:secret',
+    clock,
     chats: [
       { id: ann, type: 'private', title: 'Ann' },
       { id: group, type: 'supergroup', title: 'Shop' },
@@ -82,7 +85,8 @@ const whenBegun = async (count = 1): Promise<void> => {
   }
   await expect.poll(begun).toBe(count)
 }
-const start = async (more: StartChats = {}): Promise<void> => await chats.start({ transcribe: recogniser(), ...more })
+const start = async (more: StartChats = {}): Promise<void> =>
+  await chats.start({ clock, transcribe: recogniser(), ...more })
 
 /** Sends a voice note, as Telegram's clients do. Its bytes are what the recogniser prints. */
 function speak(
@@ -165,7 +169,7 @@ describe('a voice note', () => {
   })
 
   test('without a transcriber reaches nothing, and its author is told how to set one up', async () => {
-    await chats.start()
+    await chats.start({ clock })
     speak('hello')
     await says('whisper-cli')
     telegram.say(ann, 'typed')
@@ -192,7 +196,7 @@ describe('a voice note', () => {
 
   test('that can’t be understood is refused in a sentence, and nothing of it reaches the agent', async () => {
     await start({
-      transcribe: { command: ['/bin/sh', '-c', 'sh "$1"', 'sh'], convert: false, timeoutMs: 1000 },
+      transcribe: { command: ['/bin/sh', '-c', 'sh "$1"', 'sh'], convert: false, timeoutMs: 10_000 },
       router: { maxFileBytes: 1000, maxTextLength: 100 },
     })
     const notes: readonly (readonly [script: string, sentence: string])[] = [
@@ -405,7 +409,7 @@ describe('while it waits, a voice note', () => {
         current = run
         setImmediate(() => before?.end({ type: 'completed' }))
       },
-      systemClock,
+      clock,
       true,
     )
     await start({ router: { busy: 'steer' } })

@@ -7,6 +7,7 @@ export { type MarkdownCase, markdownCases, type Renderings } from './dialects/ca
 export { type HostileText, hostileTexts } from './dialects/hostile.ts'
 export { type RenderingChannel, renderings } from './dialects/renderings.ts'
 export { readDiscord } from './discord/markdown.ts'
+export { createFastClock } from './fast-clock.ts'
 export { isOpenCode2 } from './generation.ts'
 export { onFreePort } from './port.ts'
 export { hasPostgres, needsPostgres } from './postgres/programs.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
-import { type Client, type Clock, connect, type ReplyStream, textOf } from '@reply/core'
+import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { answerWith, type Inbound } from '@reply/sink'
 import {
@@ -14,6 +14,7 @@ import {
   sayText,
   startModel,
 } from '@reply/testing'
+import { createFastClock } from '@reply/testing/internal'
 import {
   createFakeBaileys,
   type FakeBaileys,
@@ -32,15 +33,7 @@ import {
 import { token } from './cloud.ts'
 
 /** WhatsApp's clock runs faster than the server's and the model's. */
-const speed = 8
-const begunAt = Date.now()
-const clock: Clock = {
-  now: () => begunAt + (Date.now() - begunAt) * speed,
-  after: (delayMs, run) => {
-    const timer = setTimeout(run, delayMs / speed)
-    return () => clearTimeout(timer)
-  },
-}
+const clock = createFastClock(8)
 
 const paragraph = (count: number): string =>
   `Paragraph ${count} is **long** enough to be read, with \`code ${count}\` in it.\n\n- one of ${count}\n- two of ${count}\n\n`

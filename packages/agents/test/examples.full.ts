@@ -1,33 +1,14 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { callTool, sayText, startModel } from '@reply/testing'
 import { prepareOpencode } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
-
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-
-interface Ended {
-  readonly code: number | null
-  readonly said: string
-}
+import { type Ended, root, runBundled } from './run-bundled.ts'
 
 /** Runs an example as a reader would, without a terminal. */
 async function example(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = root): Promise<Ended> {
-  const tsx = fileURLToPath(import.meta.resolve('tsx'))
-  const started = ['--conditions=@reply/source', '--import', tsx, join(root, 'examples', file), ...args]
-  const child = spawn(process.execPath, started, { cwd, env: { ...process.env, ...env } })
-  let said = ''
-  const listen = (chunk: Buffer): void => {
-    said += chunk.toString('utf8')
-  }
-  child.stdout.on('data', listen)
-  child.stderr.on('data', listen)
-  child.stdin.end()
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, said }
+  return await runBundled(join(root, 'examples', file), { home: 'examples', args, env, cwd })
 }
 
 test('command.ts shows what a command writes, and how it ends', async () => {

@@ -1,43 +1,29 @@
-import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { callTool, launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
 import { prepareOpencode } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-/** The first programs of READMEs, run as they stand: against a real server or agent, and where nothing answers. */
-const root = fileURLToPath(new URL('../../..', import.meta.url))
+import { root, runBundled } from './run-bundled.ts'
 
 /**
- * What a page's first complete program, or its nth, prints, and how it ends. A program that names OpenCode's default
- * address gets the one of `OPENCODE_URL`: another test's OpenCode may listen at the default.
+ * What the first programs of READMEs print, and how they end, run as they stand: against a real server or agent, and where nothing
+ * answers. `at`: the nth complete program of the page. A program that names OpenCode's default address gets the one of
+ * `OPENCODE_URL`: another test's OpenCode may listen at the default.
  */
 async function play(page: string, at: number, env: NodeJS.ProcessEnv, cwd = root) {
   const home = page.startsWith('packages/') ? dirname(page) : '.'
+  const programs = [...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
+  const program = programs[at]?.[1] ?? expect.fail(`${page} has no program ${at}.`)
   const modules = join(root, home, 'node_modules')
   mkdirSync(modules, { recursive: true })
   const folder = mkdtempSync(join(modules, '.readme-'))
-  const programs = [...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
-  const file = join(folder, 'program.mts')
-  const program = programs[at]?.[1] ?? expect.fail(`${page} has no program ${at}.`)
-  writeFileSync(file, program.replaceAll('http://127.0.0.1:4096', env.OPENCODE_URL ?? 'http://127.0.0.1:4096'))
-  const tsx = fileURLToPath(import.meta.resolve('tsx'))
-  const args = ['--conditions=@reply/source', '--import', tsx, file]
-  const child = spawn(process.execPath, args, {
-    cwd,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let said = ''
-  const listen = (chunk: Buffer): void => {
-    said += chunk.toString('utf8')
+  try {
+    const file = join(folder, 'program.mts')
+    writeFileSync(file, program.replaceAll('http://127.0.0.1:4096', env.OPENCODE_URL ?? 'http://127.0.0.1:4096'))
+    return await runBundled(file, { home, env, cwd })
+  } finally {
+    rmSync(folder, { recursive: true })
   }
-  child.stdout.on('data', listen)
-  child.stderr.on('data', listen)
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  rmSync(folder, { recursive: true })
-  return { code, said }
 }
 
 let model: ScriptedModel
@@ -57,11 +43,11 @@ describe('with a server that asks', () => {
   })
   afterAll(async () => await server.stop())
 
-  test.each([
+  test.concurrent.for([
     ['README.md', 0],
     ['packages/reply/README.md', 2],
     ['docs/thoughts.md', 0],
-  ])('the program of %s (%i) ends, and answers its asks', async (page, at) => {
+  ] as const)('the program of %s (%i) ends, and answers its asks', async ([page, at], { expect }) => {
     const { code, said } = await play(page, at, { OPENCODE_URL: server.url })
     expect([code, said]).toEqual([expect.anything(), expect.stringMatching(/stopped|completed|not allowed/)])
     expect(said.split('I was not allowed to.').length).toBeLessThanOrEqual(2)

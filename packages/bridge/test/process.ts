@@ -16,11 +16,18 @@ export interface Running {
   readonly ended: Promise<void>
 }
 
-/** Bundles a file of `fixtures` into a folder: that process starts in a tenth of the time that it needs as source. */
+/** Bundles a file of `fixtures` into a folder. */
 export async function bundleFixture(name: string, folder: string): Promise<string> {
-  const outfile = join(folder, `${name}.mjs`)
+  return await bundleProgram(
+    fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url)),
+    join(folder, `${name}.mjs`),
+  )
+}
+
+/** Bundles a program and our sources into a file: it starts in a tenth of the time that it needs as source. Resolves with the file. */
+export async function bundleProgram(file: string, outfile: string): Promise<string> {
   await build({
-    entryPoints: [fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url))],
+    entryPoints: [file],
     outfile,
     bundle: true,
     platform: 'node',

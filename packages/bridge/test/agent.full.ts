@@ -5,7 +5,7 @@ import { bridgeChannel } from '@reply/telegram/bridge'
 import { callTool, holdAnswer, type ScriptedModel, sayText, startModel } from '@reply/testing'
 import { type PreparedOpencode, prepareOpencode } from '@reply/testing/internal'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Bridge } from '../src/bridge.ts'
 import { openBridge } from '../src/open-bridge.ts'
 import { checkBridge } from '../src/setup/check-bridge.ts'
@@ -70,14 +70,14 @@ beforeAll(async () => {
     }),
   )
   process.env.TOKEN = '42:secret'
-})
-beforeEach(async () => {
-  errors.length = 0
   bridge = await openBridge({ path, load: async () => bridgeChannel, onError: (error) => errors.push(error) })
   await bridge.start()
 })
-afterEach(async () => await bridge.stop())
+beforeEach(() => {
+  errors.length = 0
+})
 afterAll(async () => {
+  await bridge.stop()
   delete process.env.TOKEN
   await telegram.close()
   await opencode.remove()

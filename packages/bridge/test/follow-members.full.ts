@@ -2,9 +2,9 @@ import { type Client, connect, systemClock } from '@reply/core'
 import { postgresStore } from '@reply/postgres'
 import { bridgeChannel } from '@reply/telegram/bridge'
 import { callTool, launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
-import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/internal'
+import { hasPostgres, sharedPostgres } from '@reply/testing/internal'
 import { type FakeTelegram, startTelegram, type TelegramMessage } from '@reply/testing/telegram'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Bridge, createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { Store } from '../src/store/store.ts'
@@ -127,16 +127,12 @@ async function follow(connect: () => Promise<Store>): Promise<void> {
   expect(errors).toEqual([])
 }
 
-const title = 'one of two members shows a request of the desk, and after it has left, the other one takes the answer'
-
-test(title, async () => {
-  const memory = createStoreMemory()
-  await follow(async () => createMemoryStore({ memory, clock: systemClock }))
-})
-
-describe.skipIf(!hasPostgres())(`on PostgreSQL (${needsPostgres})`, () => {
-  test(title, async () => {
+test('one of two members shows a request of the desk, and after it has left, the other one takes the answer', async () => {
+  if (hasPostgres()) {
     const url = await (await sharedPostgres()).createDatabase()
     await follow(async () => await postgresStore({ url }))
-  })
+  } else {
+    const memory = createStoreMemory()
+    await follow(async () => createMemoryStore({ memory, clock: systemClock }))
+  }
 })

@@ -45,5 +45,10 @@ describe('the scenes make', () => {
   })
 })
 
-// When the fault comes, and from then on, nothing may be lost, doubled or stranded, and people must be told the truth.
-testFaults(kinds, storeFaults, { most: 1 })
+// When the fault comes, and from then on, nothing may be lost, doubled or stranded, and people must be told the truth. A third of the
+// kinds of commits, but not those of `lost-processes.full.ts`: `lost-answers.nightly.ts` has all.
+testFaults(
+  kinds.filter((_, index) => index % 3 === 1),
+  storeFaults,
+  { most: 1 },
+)

@@ -1,33 +1,5 @@
-import { filesOf } from '@reply/core'
-import { openCode2Version } from '@reply/testing'
-import { expect, test } from 'vitest'
-import { contents, expectedOf, outlineOf, playSendFile, versions } from './send-file-server.ts'
+import { versions } from './send-file-server.ts'
+import { testSendFile } from './sending-opencode.ts'
 
-/** What no model may get: the content of a file. */
-const content = new RegExp(contents.flatMap((each) => [each, Buffer.from(each).toString('base64')]).join('|'))
-
-test.each(versions)('OpenCode %s has the files at their calls, and its model none of the content', async (version) => {
-  const { reply, project, sent } = await playSendFile(version)
-  expect(outlineOf(reply)).toEqual(expectedOf(version, project))
-  expect(sent).not.toMatch(content)
-})
-
-test.each(versions)(
-  'OpenCode %s has the content with --embed, where that reaches no model or is a picture',
-  async (version) => {
-    const { reply, sent } = await playSendFile(version, true)
-    const picture = {
-      mime: 'image/png',
-      url: expect.stringMatching(/^data:image\/png;base64,/),
-      filename: 'sales 2026.png',
-    }
-    const rows = { mime: 'text/csv', url: `data:text/csv;base64,${Buffer.from('ROWS').toString('base64')}` }
-    const isSecond = version === openCode2Version
-    expect([reply.outcome, filesOf(reply)]).toMatchObject([
-      'completed',
-      [{ ...picture, caption: 'Sales' }, ...(isSecond ? [] : [{ ...rows, filename: 'rows.csv', size: 4 }])],
-    ])
-    expect(outlineOf(reply).outputs[1]).toContain(isSecond ? 'passes on the content of pictures alone' : 'Attached')
-    expect(sent).not.toContain(Buffer.from('ROWS').toString('base64'))
-  },
-)
+// `send-file.nightly.ts` has the oldest version.
+for (const version of versions.slice(1)) testSendFile(version)

@@ -1,6 +1,6 @@
 import { request as ask, createServer, type Server } from 'node:http'
 import { launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, test, vi } from 'vitest'
 import { connect, textOf } from '../../src/index.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -62,11 +62,12 @@ afterAll(async () => {
   await model.close()
 })
 
-test.each<Buffering & { readonly connectTimeoutMs?: number }>([
+// They wait for the proxy most of the time.
+test.concurrent.for<Buffering & { readonly connectTimeoutMs?: number }>([
   { everyMs: 3000, answerMs: 0 },
   { everyMs: 3000, answerMs: 3000 },
   { everyMs: 7000, answerMs: 0, connectTimeoutMs: 60_000 },
-])('the first prompt behind a proxy that buffers is answered: %j', async ({ connectTimeoutMs, ...by }) => {
+])('the first prompt behind a proxy that buffers is answered: %j', async ({ connectTimeoutMs, ...by }, { expect }) => {
   const proxy = buffering(server.url, by)
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   const at = proxy.address()

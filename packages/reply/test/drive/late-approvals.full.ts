@@ -1,3 +1,4 @@
 import { testLateApprovals } from './late-approvals.ts'
 
-for (const version of ['1.2.27', '1.14.41', '1.18.33']) testLateApprovals(version, 10)
+// `faults.nightly.ts` has more of them, also on versions before.
+testLateApprovals('1.18.33', 10)

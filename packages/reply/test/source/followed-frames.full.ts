@@ -1,14 +1,16 @@
+import { openCode2Version } from '@reply/testing'
 import { describe, test } from 'vitest'
-import { disguise, expectSameSteps, framesOf, mixedStreams, recordedStreams } from './followed-frames.ts'
+import { disguise, expectSameSteps, expectSameStepsInEach, mixedStreams } from './followed-frames.ts'
 
-const versions = [...new Map(recordedStreams.map(({ version, generation }) => [version, generation]))]
+const versions = [
+  ['1.18.33', 1],
+  [openCode2Version, 2],
+] as const
 
+// `followed-frames.nightly.ts` has the versions before, and each frame in each form.
 describe('without the frames of other sessions, a session has the same changes', () => {
-  test.each(versions)('in each recording of %s', (version, generation) => {
-    for (const one of recordedStreams) if (one.version === version) expectSameSteps(framesOf(one), generation)
-  })
+  test.each(versions)('in each recording of %s', (version) => expectSameStepsInEach(version))
 
-  // `followed-frames.nightly.ts` has each frame in each form.
   test.each(versions)('in recordings of %s that are mixed, in several forms', (version, generation) => {
     for (const [shift, frames] of mixedStreams(version).entries())
       expectSameSteps(

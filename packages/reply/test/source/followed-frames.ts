@@ -67,6 +67,11 @@ export function expectSameSteps(frames: readonly string[], generation: Generatio
   return foreign === 0 ? 0 : Math.max(0, parsed) / foreign
 }
 
+/** Expects the same steps of each session in each recording of a version. */
+export function expectSameStepsInEach(version: string): void {
+  for (const one of recordedStreams) if (one.version === version) expectSameSteps(framesOf(one), one.generation)
+}
+
 /** Reads frames for one session, or for all. Counts the frames with a session's id that were parsed and applied. */
 function readFrames(frames: readonly string[], generation: Generation, rootID?: string) {
   const engine = createEngine((error) => expect.fail(error.message), 1000)

@@ -1,4 +1,4 @@
-import { skippedBefore1_17, testSource } from './live-contract.ts'
+import { skippedBefore1_17, skippedBefore1_18_15, testSource } from './live-contract.ts'
 
-testSource('1.2.27', skippedBefore1_17)
-testSource('1.14.41', skippedBefore1_17)
+for (const version of ['1.1.65', '1.2.27', '1.14.41']) testSource(version, skippedBefore1_17)
+testSource('1.17.19', skippedBefore1_18_15)

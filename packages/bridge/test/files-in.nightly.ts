@@ -1,0 +1,4 @@
+import { recordedVersions } from '@reply/testing'
+import { testFilesIn } from './files-in.ts'
+
+testFilesIn(recordedVersions[0])

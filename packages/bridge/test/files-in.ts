@@ -1,0 +1,93 @@
+import { openCode2Version, sayText } from '@reply/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type BridgeStage, crowdIn, startStage } from './stage.ts'
+
+/** The chats of the tests. */
+const [first, second, third] = [11, 12, 13]
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const pdf = Buffer.from('%PDF-1.7\n\0')
+const scripts = { look: { steps: [[sayText('I see it.')]] } }
+const document = (name: string, mime: string, bytes: Uint8Array) =>
+  ({ file: { kind: 'document', name, mime, bytes } }) as const
+
+const limit = { context: 200_000, output: 8000 }
+
+/** The settings of a second model, which takes pictures. */
+const seerOf1 = (baseURL: string) => ({
+  provider: {
+    fake: {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'Fake',
+      options: { baseURL, apiKey: 'x' },
+      models: {
+        m1: { name: 'M1', limit, attachment: false },
+        seer: { name: 'Seer', limit, attachment: true, modalities: { input: ['text', 'image'], output: ['text'] } },
+      },
+    },
+  },
+})
+const seerOf2 = (baseURL: string) => ({
+  providers: {
+    fake: {
+      name: 'Fake',
+      package: '@opencode-ai/ai/providers/openai-compatible',
+      settings: { baseURL, apiKey: 'x' },
+      models: {
+        m1: { name: 'M1', limit, capabilities: { tools: true, input: ['text'], output: ['text'] } },
+        seer: { name: 'Seer', limit, capabilities: { tools: true, input: ['text', 'image'], output: ['text'] } },
+      },
+    },
+  },
+})
+
+/** Sends files to the agent on an OpenCode of this version. */
+export function testFilesIn(version: string): void {
+  describe(`OpenCode ${version}`, () => {
+    let stage: BridgeStage
+    beforeAll(async () => {
+      const extra = version === openCode2Version ? seerOf2 : seerOf1
+      stage = await startStage({ scripts, version, extra, ...crowdIn([first, second, third], []) })
+      await stage.start()
+    })
+    afterAll(async () => await stage.close())
+
+    /** What the model got, without the requests for a title, which another model answers. */
+    const requests = () => stage.model.requests.filter(({ kind }) => kind !== 'title')
+
+    test('a text file of any type reaches the model as a text', async () => {
+      const rows = Buffer.from('{"sales":"of the year"}')
+      stage.telegram.say(first, 'Look. [scenario:look]', document('rows.json', 'application/json', rows))
+      await stage.seen(first, (screen) => screen.some(({ text }) => text.includes('I see it.')))
+      expect(JSON.stringify(requests())).toContain('of the year')
+    })
+
+    test('a file that the model does not take is refused before the run, with what it takes', async () => {
+      const before = requests()
+      stage.telegram.say(second, 'Look. [scenario:look]', document('report.pdf', 'application/pdf', pdf))
+      const { text } = await stage.seen(second, (screen) => screen.find((one) => one.text.includes('Nothing was run')))
+      expect(text).toContain('the agent can’t read report.pdf. It takes text files')
+      const zip = Buffer.from([0x50, 0x4b, 3, 4, 0])
+      stage.telegram.say(second, 'Look. [scenario:look]', document('all.zip', 'application/zip', zip))
+      await stage.seen(second, (screen) => screen.some((one) => one.text.includes('can’t read all.zip')))
+      expect(requests()).toEqual(before)
+    })
+
+    test('a model that takes it is named as the cure, and then gets it', async () => {
+      const sent = { file: { kind: 'photo', bytes: png } } as const
+      stage.telegram.say(third, 'Look. [scenario:look]', sent)
+      const isCure = (text: string): boolean => text.includes('choose a model that reads it with /model')
+      await stage.seen(third, (screen) => screen.some(({ text }) => isCure(text)))
+      stage.telegram.say(third, '/model fake/seer')
+      await stage.seen(third, (screen) => screen.some((one) => one.from === 'bot' && one.text.includes('seer')))
+      stage.telegram.say(third, 'Look. [scenario:look]', sent)
+      await stage.seen(third, (screen) => screen.some(({ text }) => text.includes('I see it.')))
+      const got = JSON.stringify(requests())
+      expect(got).toContain(png.toString('base64'))
+      expect(got).not.toContain('Cannot read')
+    })
+  })
+}

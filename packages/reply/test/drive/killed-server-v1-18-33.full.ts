@@ -1,3 +1,0 @@
-import { testKilledServer } from './killed-server-live.ts'
-
-testKilledServer('1.18.33', [20])

@@ -1,0 +1,3 @@
+import { testUnasked } from './live-unasked.ts'
+
+for (const version of ['1.1.65', '1.14.41', '1.18.33']) testUnasked(version, { runs: 100 })

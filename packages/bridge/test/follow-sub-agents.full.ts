@@ -17,6 +17,9 @@ beforeAll(async () => {
   stage = await startStage({
     scripts: {
       hello: { steps: [[sayText('Hello to you.')]] },
+      reviewed: {
+        steps: [[callTool('bash', { command: 'touch review.txt', description: 'Touch' })], [sayText('All is well.')]],
+      },
       deep: { steps: [[task('Go deep', 'child')], [sayText('The deep is explored.')]] },
       child: { steps: [[task('Go deeper', 'grandchild')], [sayText('Deeper was fine.')]] },
       grandchild: {
@@ -26,7 +29,13 @@ beforeAll(async () => {
         ],
       },
     },
-    extra: () => ({ agent: { general: { permission: { task: 'allow' } } }, subagent_depth: 2 }),
+    extra: () => ({
+      agent: { general: { permission: { task: 'allow' } } },
+      subagent_depth: 2,
+    }),
+    commands: {
+      check: { template: 'Review. [scenario:reviewed]', description: 'Review', agent: 'general', subtask: true },
+    },
     chats: [chat, home].map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
   })
   desk = connect({ url: stage.server.url, directory: stage.server.directory })
@@ -86,5 +95,28 @@ test('one in a session of no chat reaches the home chat, and is closed there onc
   expect((await stream.result).outcome).toBe('completed')
   await stage.seen(home, (screen) => screen.find((one) => one.messageId === messageId && one.buttons.length === 0))
   expect([requests(chat).length - before, requests(home).length]).toEqual([0, 1])
+  expect(stage.errors).toEqual([])
+})
+
+test('a command at the desk that starts a sub-agent is the desk’s: with /follow none, the chat shows nothing of it', async () => {
+  stage.telegram.say(chat, '/follow none')
+  await stage.answered(chat, 'shows nothing of runs')
+  const sessionID = await stage.sessionOf(chat)
+  const asking = new Promise<PermissionAsk>((resolve) => {
+    const stop = desk.on('permissionAsked', ({ ask }) => {
+      stop()
+      resolve(ask)
+    })
+  })
+  const stream = desk.command({ command: 'check', sessionID })
+  const ask = await asking
+  // Until the bridge has handled what the desk did before.
+  stage.telegram.say(chat, '/follow')
+  await expect.poll(() => stage.said(chat).filter((text) => text.includes('shows nothing of runs')).length).toBe(2)
+  await desk.answer(ask, 'once')
+  const reply = await stream.result
+  expect([reply.outcome, ends(reply)]).toEqual(['completed', ['task completed', 'bash completed']])
+  await expect.poll(stage.isAtRest).toBe(true)
+  expect(stage.said(chat).join()).not.toContain('review')
   expect(stage.errors).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { observerOf, type Reply, replay } from '@reply/core'
-import { readRecording } from '@reply/testing'
+import { openCode2Version, readRecording, recordedVersions } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
 import type { ActiveRun } from '../src/runs/active-runs.ts'
@@ -27,6 +27,11 @@ describe('what a session does by itself', () => {
   test.each(['1.1.65', '1.2.27', '1.14.41', '1.17.19', '1.18.33'])(
     'is not a command that a person ran in the session, on %s',
     async (version) => expect(await told(version, 'shell')).toEqual([[false]]),
+  )
+
+  test.each([...recordedVersions, openCode2Version])(
+    'is not a command that starts a sub-agent, on %s',
+    async (version) => expect(await told(version, 'command-subtask')).toEqual([[false]]),
   )
 })
 

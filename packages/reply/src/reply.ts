@@ -124,7 +124,7 @@ export interface Reply {
 
 /** A user message of a run. */
 export interface Prompt {
-  /** The text parts, joined with a blank line. */
+  /** The text parts, joined with a blank line. Of a command that starts a sub-agent, the task of the sub-agent. */
   readonly text: string
   /** The names of its files, or the MIME type of a file without a name. Empty if it has no files. */
   readonly files: readonly string[]

@@ -16,6 +16,14 @@ test.each([...recordedVersions, openCode2Version])(
   },
 )
 
+test.each(recordedVersions)(
+  'the prompt of a command that starts a sub-agent is the task of the sub-agent, on %s',
+  async (version) => {
+    const [reply] = await replay(readRecording({ version, scenario: 'command-subtask' }).bytes)
+    expect(reply?.prompt?.text).toBe('Survey the land. [scenario:command-subtask/child]')
+  },
+)
+
 /** The text of a message as its server listed it: in its parts, or beside its id on OpenCode 2. Undefined if it lists none. */
 function textIn(value: unknown, id: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined

@@ -272,6 +272,16 @@ describe('messages', () => {
     expect(textOf(reply)).toBe('')
   })
 
+  test.each([
+    [{ prompt: 'Review the change.', description: 'review' }, 'Review the change.'],
+    [{ prompt: '', description: 'review' }, 'review'],
+    [{ prompt: '', description: '' }, '@general'],
+  ])('the prompt of a command that starts a sub-agent with %j is %j', (task, shown) => {
+    const place = { id: 'u1.s', messageID: 'u1', raw: {}, status: 'sealed' } as const
+    const { reply } = reduced([user('u1'), part({ ...place, type: 'subtask', agent: 'general', ...task })])
+    expect(reply.prompt?.text).toBe(shown)
+  })
+
   test('a later message of the user has its own text, and becomes the first if that is reverted', () => {
     const events = [user('u1'), text('u1', 'Do it', sealed), user('u2'), text('u2', 'And this', sealed), user('u3')]
     const { reply } = reduced(events)

@@ -131,7 +131,7 @@ export function messageIDOf(event: SessionScopedEvent): string | undefined {
 }
 
 /**
- * Applies a part of a user message: the text or a file of a prompt, or the start of a compaction. Only a compaction is
+ * Applies a part of a user message: the text, a file or the sub-agent's task of a prompt, or the start of a compaction. Only a compaction is
  * reported, once.
  */
 export function applyPromptPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
@@ -168,10 +168,16 @@ function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefi
   return { text: texts.join('\n\n'), files, parts: next }
 }
 
-/** The text or file of a prompt to show. Undefined for other types, and for text that people should not see. */
+/**
+ * The text or file of a prompt to show, of a command that starts a sub-agent the text for the sub-agent. Undefined for other types,
+ * and for text that people should not see.
+ */
 function promptPartOf(part: Part): PromptPart | undefined {
   if (part.type === 'text')
     return part.synthetic || part.ignored ? undefined : { type: 'text', id: part.id, text: part.text }
   if (part.type === 'file') return { type: 'file', id: part.id, name: part.filename ?? part.mime }
+  // A command's template may be a file alone, and its description empty.
+  if (part.type === 'subtask')
+    return { type: 'text', id: part.id, text: part.prompt || part.description || `@${part.agent}` }
   return undefined
 }

@@ -124,7 +124,7 @@ export function createConnection(
    */
   function applyOrHold(events: readonly ReplyEvent[]): void {
     const isConnected = events.some((event) => event.type === 'connected')
-    if (!held) engine.apply(events)
+    if (!held) engine.apply(watching.withoutUnread(events))
     else if (held.length < maxHeld) for (const event of events) held.push(event)
     else
       eventStream.reconnect(
@@ -137,6 +137,7 @@ export function createConnection(
   function dropHeld(): void {
     generation += 1
     held = []
+    watching.dropUnread()
     following.dropSkipped()
   }
 

@@ -1,6 +1,6 @@
 import { observersOf } from '../../dispatch.ts'
 import { ReplyError } from '../../error.ts'
-import type { SnapshotEvent } from '../../event.ts'
+import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
 import type { ReplyObserver } from '../../observer.ts'
 import type { Reply } from '../../reply.ts'
 import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
@@ -11,6 +11,7 @@ import type { ReadRequest } from '../read-snapshot.ts'
 import type { LiveReply } from '../replies.ts'
 import { toReplyError } from '../session-reader.ts'
 import type { FollowedSessions, Hold } from './following.ts'
+import { createUnreadSessions, type UnreadHold } from './unread-sessions.ts'
 
 /**
  * What to watch: one root session, a directory, or the whole server if you set neither. The server normalizes the
@@ -56,6 +57,10 @@ export interface Watching {
    * later. The caller reads them, so `readNewWatches` skips these watches.
    */
   listReads(since?: number): Promise<ReadList>
+  /** Returns the events to apply now, in order. Keeps those of sessions that a new watch is about to read. */
+  withoutUnread(events: readonly ReplyEvent[]): readonly ReplyEvent[]
+  /** Drops the events that were kept. Called when a connection ends, because the next one reads what they changed. */
+  dropUnread(): void
 }
 
 export interface ReadList {
@@ -108,8 +113,18 @@ export function createWatching(
   const watches = new Set<Watch>()
   let ownDirectory = home
   const openDirectories = createOpenDirectories(engine, () => ownDirectory, isLive)
+  const unread = createUnreadSessions(engine)
   reader.onRead(reportSubAgent)
-  return { watch, spellDirectories, readBaseline, forgetBaseline, readNewWatches, listReads }
+  return {
+    watch,
+    spellDirectories,
+    readBaseline,
+    forgetBaseline,
+    readNewWatches,
+    listReads,
+    withoutUnread: unread.withoutHeld,
+    dropUnread: unread.drop,
+  }
 
   /**
    * Reads the newest time of each watched or open directory that wasn't read yet, so that its content isn't reported as
@@ -222,22 +237,47 @@ export function createWatching(
   }
 
   /**
-   * Reads and applies the watch's session, or the running ones of its directory, except those with an open reply.
-   * Before that, follows all sessions for a watch of several. Reports errors instead of rejecting.
+   * Reads and applies the watch's session, or the running ones of its directory, except those with an open reply. Their
+   * events are held back until then. Before that, follows all sessions for a watch of several. Reports errors instead of
+   * rejecting.
    */
   async function readRunning(watched: Watch): Promise<void> {
+    const { sessionID } = watched.target
     watched.isRead = true
+    const unreadHold = unread.hold(sessionID)
     try {
       await spellDirectoryOf(watched)
-      if (watched.target.sessionID === undefined) await followEvery(watched)
-      for (const request of (await listReadsOf(watched)).requests) {
-        if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
-      }
+      if (sessionID === undefined) await followEvery(watched)
+      const { requests } = await listReadsOf(watched)
+      const wanted = requests.filter((request) => !engine.openReply(request.sessionID))
+      unreadHold.keepOnly(wanted.map((request) => request.sessionID))
+      const reading = source.startReading()
+      await Promise.all(
+        wanted.map((request) => readUnread({ ...request, reading }, unreadHold, sessionID === undefined)),
+      )
     } catch (error) {
-      if (watched.target.sessionID === undefined) watched.hold.coverEvery()
-      else following.noteUnreadable(watched.target.sessionID)
+      if (sessionID === undefined) watched.hold.coverEvery()
+      else following.noteUnreadable(sessionID)
       onError(toReplyError(error))
     }
+    unreadHold.releaseAll()
+  }
+
+  /**
+   * Reads and applies a session, then the events that were held back. With `isListed`, it was listed as running. Reports
+   * errors instead of rejecting.
+   */
+  async function readUnread(request: ReadRequest, unreadHold: UnreadHold, isListed: boolean): Promise<void> {
+    const { sessionID } = request
+    try {
+      const read = await reader.read(request)
+      // If it has ended since it was listed, an event will say so.
+      engine.apply([isListed && read.status === 'idle' ? { ...read, status: 'busy' } : read])
+    } catch (error) {
+      following.noteUnreadable(sessionID)
+      onError(toReplyError(error))
+    }
+    unreadHold.release(sessionID)
   }
 
   /**

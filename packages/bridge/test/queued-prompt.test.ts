@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import {
-  albumMs,
   albumWaitMs,
   begun,
   isOfAlbum,
   isSurelyOlder,
   type QueuedPrompt,
   wasSentBefore,
+  withAlbumPart,
 } from '../src/state/queued-prompt.ts'
 
 const prompt = (more: Partial<QueuedPrompt>): QueuedPrompt => ({
@@ -31,10 +31,19 @@ describe('whether a prompt was sent before a run began', () => {
   })
 })
 
-test('an album waits until its last message has been known for a second', () => {
+test('an album waits until its last message has been known for a second, or as long as its channel says', () => {
   const album = prompt({ albumID: 'a' })
-  expect([0, 400, 1000, 100_000].map((knownForMs) => albumWaitMs(album, knownForMs))).toEqual([albumMs, 600, 0, 0])
+  expect([0, 400, 1000, 100_000].map((knownForMs) => albumWaitMs(album, knownForMs))).toEqual([1000, 600, 0, 0])
+  expect(albumWaitMs({ ...album, albumGapMs: 4000 }, 400)).toBe(3600)
   expect(albumWaitMs(prompt({}), 0)).toBe(0)
+})
+
+test('an album with the message that completes it waits no longer than that, whichever of them is handled last', () => {
+  const part = prompt({ albumID: 'a', text: 'Look.', albumGapMs: 30_000 })
+  const last = prompt({ albumID: 'a', text: '', receivedAt: 9 })
+  expect(withAlbumPart(part, part)).toMatchObject({ text: 'Look.\nLook.', albumGapMs: 30_000 })
+  expect(withAlbumPart(part, last)).toMatchObject({ text: 'Look.', albumGapMs: 1000, receivedAt: 9 })
+  expect(withAlbumPart(last, part)).toMatchObject({ text: 'Look.', albumGapMs: 1000 })
 })
 
 test('a message is of an album with its id whose first message was sent within a minute of it', () => {

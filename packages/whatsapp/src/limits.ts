@@ -133,3 +133,13 @@ export const fileDefaults = {
   audio: { name: 'audio.ogg', mime: 'audio/ogg' },
   sticker: { name: 'sticker.webp', mime: 'image/webp' },
 } as const
+
+/**
+ * How long a picture, video or document waits for the next one, in ms, where nothing tells how many there are. Each arrives once the
+ * phone has uploaded it, so a second or more apart: https://github.com/NousResearch/hermes-agent/issues/62068. Services that put them
+ * together wait 5 s: https://docs.kapso.ai/docs/platform/webhooks/advanced
+ */
+export const albumGapMs = 4000
+
+/** The same in ms, for the messages that an album has announced and that did not arrive yet. No source: a slow upload of a picture. */
+export const announcedGapMs = 30_000

@@ -129,6 +129,31 @@ test("a channel reads the album of pictures in Baileys' own form", async () => {
   expect(received[2]).not.toHaveProperty('albumID')
 })
 
+test('the messages of an album that Baileys announces wait for each other, and the last one for none', async () => {
+  const { clock, fake, socket } = real()
+  const received: Inbound[] = []
+  const channel = baileysChannel({ clock, onlyFiles: true, onInbound: (inbound) => received.push(inbound) })
+  const listeners: ((upsert: { messages: readonly unknown[]; type: string }) => void)[] = []
+  channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: fake.ev.off } })
+  const upload = async () => ({ mediaUrl: 'https://mmg.whatsapp.net/a', directPath: '/a' })
+  const arrive = async (content: object, id: string, twice = false) => {
+    const made = await generateWAMessage(jid, content as Content, { userJid: me, upload, messageId: id })
+    const message = { ...made, key: { ...made.key, fromMe: false } }
+    for (const type of twice ? ['notify', 'append'] : ['notify']) listeners[0]?.({ messages: [message], type })
+  }
+  const partOf = (id: string) => ({
+    ...{ image: Buffer.from([1]), mimetype: 'image/png', jpegThumbnail: '' },
+    albumParentKey: { remoteJid: jid, fromMe: false, id },
+  })
+  await arrive({ album: { expectedImageCount: 2, expectedVideoCount: 1 } }, 'ALBUM')
+  await arrive(partOf('ALBUM'), 'A1', true)
+  await arrive(partOf('ALBUM'), 'A2')
+  await arrive(partOf('ALBUM'), 'A3')
+  await arrive(partOf('UNKNOWN'), 'B1')
+  await until(() => received.length === 4)
+  expect(received.map((one) => one.type === 'text' && one.albumGapMs)).toEqual([30_000, 30_000, undefined, 4000])
+})
+
 // `proto.IMessage` of Baileys 7.0.0-rc14: the fields that are a `FutureProofMessage`, and that its
 // `normalizeMessageContent` takes off.
 test.each([

@@ -17,7 +17,7 @@ import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import { isUnprepared } from '../runs/spoken-prompts.ts'
-import { albumMs, isOfAlbum, type QueuedPrompt } from '../state/queued-prompt.ts'
+import { albumWaitMs, isOfAlbum, type QueuedPrompt, withAlbumPart } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
@@ -333,13 +333,14 @@ export function createIntake(options: {
   async function queueOrSteer(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const running = runs.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, people))
-    const busy = busyPolicyOf(entry)
+    // The agent is about to work on its album without it.
+    const busy = running.some((run) => isLatePart(entry, run)) ? 'steer' : busyPolicyOf(entry)
     const isSteering = busy === 'steer' && running.every((run) => maySteer(run, entry, people))
     const hasNote = entry.files.some(isAudio)
     if (entry.albumID === undefined && !hasNote && isSteering && (await runner.canSteer(entry)))
       return await runner.beginNow(entry, removal)
-    const isJoined = await runner.changeQueue(entry, async () => await joinAlbum(entry, removal))
-    if (isJoined) return scheduleAlbum(entry, isSteering)
+    const album = await runner.changeQueue(entry, async () => await joinAlbum(entry, removal))
+    if (album) return scheduleAlbum(album, isSteering)
     // If a crash of the machine undoes this, the message is still in the inbox.
     await state.commit([...removal, runner.enqueue(entry)], { survives: 'process' })
     if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering)))
@@ -410,11 +411,11 @@ export function createIntake(options: {
       : (entryFor(router.busy, place, options.withFirstID) ?? 'queue')
   }
 
-  /** Starts an album when no further message of it arrived for `albumMs`. Retries while the store fails. */
+  /** Starts an album when no further message of it arrived for its gap. Retries while the store fails. */
   function scheduleAlbum(latest: QueuedPrompt, isSteering: boolean): void {
     const begin = async (): Promise<void> =>
       await runner.changeQueue(latest, async () => await beginAlbumIfComplete(latest, isSteering))
-    clock.after(albumMs, () => void state.withRetries(begin).catch(onError))
+    clock.after(albumWaitMs(latest, 0), () => void state.withRetries(begin).catch(onError))
   }
 
   /**
@@ -456,19 +457,26 @@ export function createIntake(options: {
 
   /**
    * Adds a message to the queued prompt of its album, because platforms deliver the files of an album as separate messages.
-   * Resolves with false, and writes nothing, if it must become a prompt of its own: it has no album, or the queue has no prompt
-   * of that album by the same author, or that prompt changed or started meanwhile.
+   * Resolves with that prompt. Resolves with undefined, and writes nothing, if the message must become a prompt of its own: it has no
+   * album, or the queue has no prompt of that album by the same author, or that prompt changed or started meanwhile.
    */
-  async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<boolean> {
-    if (entry.albumID === undefined) return false
-    const albumPrompt = (await runner.queuedPrompts(entry)).findLast((one) => isOfAlbum(one, entry))
+  async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<QueuedPrompt | undefined> {
+    const album = (await runner.queuedPrompts(entry)).findLast((one) => isOfAlbum(one, entry))
     // An album has one author. A message of someone else is a prompt of its own.
-    if (!albumPrompt || albumPrompt.channel !== entry.channel || albumPrompt.actor.id !== entry.actor.id) return false
-    const text = [albumPrompt.text, entry.text].filter((one) => one !== '').join('\n')
-    const { receivedAt } = entry
-    const grown = { ...albumPrompt, receivedAt, text, files: [...albumPrompt.files, ...entry.files] }
-    return await state.commit([...removal, runner.replace(grown)])
+    if (!album || album.channel !== entry.channel || album.actor.id !== entry.actor.id) return undefined
+    const grown = withAlbumPart(album, entry)
+    return (await state.commit([...removal, runner.replace(grown)])) ? grown : undefined
   }
+}
+
+/**
+ * Whether a message is a part of the album that a run works on, and came too late for its prompt. One with a text may be another
+ * request, because on WhatsApp's Cloud API all files have the same album.
+ */
+function isLatePart(entry: QueuedPrompt, { execution }: ActiveRun): boolean {
+  const { prompt } = execution()
+  const isSameAuthor = prompt.channel === entry.channel && prompt.actor.id === entry.actor.id
+  return entry.text === '' && isSameAuthor && isOfAlbum(prompt, entry)
 }
 
 /** Whether a text is an answer to a permission and nothing else, for example "yes" or "2". */

@@ -510,7 +510,7 @@ export function emitInbound(
 
 /** Returns the message as it is stored. */
 function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): QueuedPrompt {
-  const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
+  const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID, albumGapMs } = text
   return {
     ...place,
     id: messageRef.id,
@@ -522,6 +522,6 @@ function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): Queu
     receivedAt,
     ...(replyTo && { replyTo }),
     ...(isForwarded && { isForwarded }),
-    ...(albumID !== undefined && { albumID }),
+    ...(albumID !== undefined && { albumID, ...(albumGapMs !== undefined && { albumGapMs }) }),
   }
 }

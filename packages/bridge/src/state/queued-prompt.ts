@@ -3,8 +3,8 @@ import type { ChannelActor } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Tried } from './tried.ts'
 
-/** How long an album waits for its next message, in ms. */
-export const albumMs = 1000
+/** How long an album waits for its next message, in ms, unless its channel says another time. */
+const defaultGapMs = 1000
 
 /** A message of a person, as it is stored before the platform gets its acknowledgement. */
 export interface QueuedPrompt extends ChatPlace, Tried {
@@ -25,6 +25,8 @@ export interface QueuedPrompt extends ChatPlace, Tried {
   readonly replyTo?: MessageRef | undefined
   /** The same for all messages of an album. */
   readonly albumID?: string | undefined
+  /** How long the album waits for its next message, in ms. */
+  readonly albumGapMs?: number | undefined
   /** When the message, or the last one of its album, was received, in ms since the epoch. */
   readonly receivedAt: number
   /** Set if the message was backlog when it was received. */
@@ -57,8 +59,15 @@ export function authorNames({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' 
  * Returns how long to wait for more messages of an album, in ms, if its last one has been known for that long. 0 without an
  * album.
  */
-export function albumWaitMs({ albumID }: QueuedPrompt, knownForMs: number): number {
-  return albumID === undefined ? 0 : Math.max(0, albumMs - knownForMs)
+export function albumWaitMs({ albumID, albumGapMs = defaultGapMs }: QueuedPrompt, knownForMs: number): number {
+  return albumID === undefined ? 0 : Math.max(0, albumGapMs - knownForMs)
+}
+
+/** Returns the queued prompt of an album with another message of it. The one that expects no further message decides how long it waits. */
+export function withAlbumPart(album: QueuedPrompt, part: QueuedPrompt): QueuedPrompt {
+  const text = [album.text, part.text].filter((one) => one !== '').join('\n')
+  const albumGapMs = Math.min(album.albumGapMs ?? defaultGapMs, part.albumGapMs ?? defaultGapMs)
+  return { ...album, receivedAt: part.receivedAt, text, files: [...album.files, ...part.files], albumGapMs }
 }
 
 /** How far apart the messages of an album may have been sent, in ms. Files are uploaded one after the other. */

@@ -9,13 +9,14 @@ import {
   pacerOf,
   placeOf,
 } from '@reply/sink/channel'
-import { clip, type InboundOptions } from '@reply/sink/internal'
+import { clip, createRecent, type InboundOptions } from '@reply/sink/internal'
 import { toBaileysPortError, WhatsAppError } from '../error.ts'
-import { baileysLimits, textLength } from '../limits.ts'
+import { albumGapMs, announcedGapMs, baileysLimits, textLength } from '../limits.ts'
 import { escapeWhatsApp, renderWhatsApp } from '../render.ts'
 import { sharedAccountState } from './account-state.ts'
 import { type BaileysEvents, type BaileysSocket, type BaileysSource, chatOf, quotableIn } from './api.ts'
 import {
+  type AnnouncedAlbum,
   type BaileysReceived,
   isWrapped,
   toReceived,
@@ -189,6 +190,7 @@ function createBaileysReceiver(
     pressMs,
     limitsOf: () => baileysLimits,
   })
+  const albums = createAlbums()
   const state = sharedAccountState(source)
   let lastHandedOver = Promise.resolve()
   return { receiveMessages, reportRefused, settled }
@@ -226,7 +228,9 @@ function createBaileysReceiver(
     const unwrap = isWrapped(message) ? await loadUnwrap() : keepContent
     const read = toReceived(message, ownIds, unwrap)
     if (!read) return onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
-    const { id, received } = read
+    const { id, announced } = read
+    if (announced) albums.announce(announced)
+    const received = read.received && albums.withGap(read.received)
     const isStale = wallTime(clock) - (received?.messageRef.postedAt ?? 0) > maxAgeMs
     if (received && isLate && isStale) {
       const what = `Skipped a message in chat ${received.jid}, written while the socket was away`
@@ -265,6 +269,40 @@ function createBaileysReceiver(
       return await state.requireSocket().sendMessage(chat.id, content, { quoted: quotableIn(chat.id, quoted) })
     }
     return { ...inbound, answer: receiver.answerFor(inbound, { send, isMessage: true }) }
+  }
+}
+
+/** The albums that are arriving. */
+interface Albums {
+  /** Notes how many files an album has. */
+  announce(album: AnnouncedAlbum): void
+  /** Returns a message with the time to wait for the next one of its album, unless it is the last. The same message without an album. */
+  withGap(received: BaileysReceived): BaileysReceived
+}
+
+/** How many albums are remembered. Those that arrive at the same time are few. */
+const mostAlbums = 200
+
+/** Remembers which messages of albums arrived, and of how many. The same message may arrive twice. */
+function createAlbums(): Albums {
+  const albums = createRecent<{ files: number | undefined; readonly arrived: Set<string> }>(mostAlbums)
+  const find = (author: string | undefined, albumID: string) => {
+    const key = `${author ?? ''}/${albumID}`
+    const album = albums.get(key) ?? { files: undefined, arrived: new Set<string>() }
+    albums.set(key, album)
+    return album
+  }
+  return {
+    announce: ({ author, albumID, files }) => {
+      find(author, albumID).files = files
+    },
+    withGap: (received) => {
+      if (received.albumID === undefined) return received
+      const { files, arrived } = find(received.author.jid, received.albumID)
+      arrived.add(received.messageRef.id)
+      if (files === undefined) return { ...received, albumGapMs }
+      return arrived.size < files ? { ...received, albumGapMs: announcedGapMs } : received
+    },
   }
 }
 

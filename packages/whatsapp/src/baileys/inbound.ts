@@ -91,8 +91,15 @@ const albumInfo = z
   .nullish()
   .catch(undefined)
 
+/** Precedes the messages of an album, which name it. */
+const albumMessage = z
+  .object({ expectedImageCount: z.number().nullish(), expectedVideoCount: z.number().nullish() })
+  .nullish()
+  .catch(undefined)
+
 const content = z.object({
   messageContextInfo: albumInfo,
+  albumMessage,
   conversation: z.string().nullish(),
   extendedTextMessage: z.object({ text: z.string().nullish(), contextInfo }).nullish(),
   imageMessage: captioned,
@@ -151,16 +158,26 @@ export function isWrapped(value: unknown): boolean {
   )
 }
 
+/** An album that a person begins to send. */
+export interface AnnouncedAlbum {
+  readonly author: string | undefined
+  readonly albumID: string
+  /** How many files it has. */
+  readonly files: number
+}
+
 /**
  * Reads a message of `messages.upsert`. Returns undefined if it isn't one. `id` is unique within the account. `received`
  * is undefined for messages that a channel ignores: the account's own, those of bots, channels and stories, reactions, and
- * those without text and files.
+ * those without text and files, for example one that announces an album.
  */
 export function toReceived(
   value: unknown,
   ownIds: readonly string[],
   unwrap: Unwrap,
-): { readonly id: string; readonly received: BaileysReceived | undefined } | undefined {
+):
+  | { readonly id: string; readonly received: BaileysReceived | undefined; readonly announced?: AnnouncedAlbum }
+  | undefined {
   const { data } = message.safeParse(value)
   const inner = content.nullish().safeParse(data && unwrap(data.message))
   if (!data || !inner.success) return undefined
@@ -173,6 +190,15 @@ export function toReceived(
   const written =
     textIn(inner.data ?? undefined) ?? (files.length > 0 ? { text: '', contextInfo: undefined } : undefined)
   const authorJid = participant || (isPerson(jid) ? jid : undefined)
+  if (inner.data?.albumMessage) {
+    const { expectedImageCount, expectedVideoCount } = inner.data.albumMessage
+    const announced = {
+      author: authorJid,
+      albumID: messageId,
+      files: (expectedImageCount ?? 0) + (expectedVideoCount ?? 0),
+    }
+    return { id, received: undefined, announced }
+  }
   const isIgnored = fromMe || storyOrChannel.test(jid) || botId.test(authorJid ?? jid)
   if (isIgnored || !written || (written.text === '' && files.length === 0)) return { id, received: undefined }
   const quotedKey = { remoteJid: jid, fromMe: false, id: messageId, ...(participant && { participant }) }

@@ -102,7 +102,7 @@ describe('a file of an answer', () => {
       'is a pipe',
       'pipe.txt',
       () => void execFileSync('mkfifo', [join(project, 'pipe.txt')]),
-      '📎 The file pipe.txt is a pipe or a socket.',
+      '📎 The file pipe.txt is a pipe.',
     ],
     ['is a folder', 'folder', () => {}, '📎 The file folder is a folder.'],
     [
@@ -119,7 +119,7 @@ describe('a file of an answer', () => {
         writeFileSync(join(project, 'large.txt'), '')
         truncateSync(join(project, 'large.txt'), 2_000_000_000)
       },
-      '📎 The file large.txt is too large: it has 2000.0 MB, and the limit is 50.0 MB. It lies at ',
+      '📎 The file large.txt is too large: it has 2 GB, and the limit is 50 MB. It lies at ',
     ],
   ])('that %s is a sentence, and the others are sent', async (_, url, make, sentence) => {
     make()
@@ -144,7 +144,7 @@ describe('a file of an answer', () => {
       grow()
       try {
         expect(await sent('growing.txt', 'good.txt')).toEqual([
-          '📎 The file growing.txt grew beyond 50.0 MB while it was read.',
+          '📎 The file growing.txt grew beyond 50 MB while it was read.',
           'good.txt: good',
           'Done.',
         ])

@@ -221,10 +221,10 @@ test('files have their name, size, caption and address, those of a call below it
     '✓ read dot.png 1.2s',
     '+ dot.png · 3 B',
     '+ a b.txt · All of it · file:///project/a%20b.txt',
-    '+ all.zip · 1.2 MB · https://example.com/all.zip',
+    '+ all.zip · 1.3 MB · https://example.com/all.zip',
   ])
   expect(picture(replyOf(parts), { width: 30 }).slice(-2)).toEqual([
-    '+ all.zip · 1.2 MB ·',
+    '+ all.zip · 1.3 MB ·',
     '  https://example.com/all.zip',
   ])
 })

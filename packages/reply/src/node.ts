@@ -1,1 +1,2 @@
+export { isInside, kindOf } from './files/inside.ts'
 export { type FileRights, readReplyFile } from './files/read-file.ts'

@@ -83,7 +83,7 @@ describe('a file of this computer', () => {
     ['that is a link to itself', 'loop', 'unreadable: The file loop is a link that leads to itself.'],
     ['that is a folder', 'sub', 'unreadable: The file sub is a folder.'],
     ['that is the directory', '.', 'unreadable: The file . is a folder.'],
-    ['that is a pipe', 'pipe', 'unreadable: The file pipe is a pipe or a socket.'],
+    ['that is a pipe', 'pipe', 'unreadable: The file pipe is a pipe.'],
     [
       'that is too large',
       'over.txt',
@@ -92,7 +92,7 @@ describe('a file of this computer', () => {
     [
       'of 2 GB',
       'huge.bin',
-      'too-large: The file huge.bin is too large: it has 2147.5 MB, and the limit is 100 B. It lies at huge.bin,',
+      'too-large: The file huge.bin is too large: it has 2.2 GB, and the limit is 100 B. It lies at huge.bin,',
     ],
     ['with a zero byte', 'a\0b', 'unreadable: The file a\\u0000b has a name that no file can have.'],
     ['with a hidden zero byte', 'file:///a%00b', 'unreadable: The file a\\u0000b has a name that no file can have.'],
@@ -110,7 +110,7 @@ describe('a file of this computer', () => {
   test('is refused if it is a socket', async () => {
     const server = createServer().listen(join(directory, 'socket'))
     await new Promise((done) => server.once('listening', done))
-    expect(await refusal('socket')).toBe('unreadable: The file socket is a pipe or a socket.')
+    expect(await refusal('socket')).toBe('unreadable: The file socket is a socket.')
     await new Promise((done) => server.close(done))
   })
 

@@ -217,7 +217,7 @@ describe('a file that can not be sent', () => {
     scene.show(settledWith([filePart('big.md'), text('Between.'), filePart('slow.md'), text('End.')]))
     const { undelivered } = await scene.end()
     expect(seenIn(scene)).toEqual([
-      expect.stringContaining('big.md is too large: it has 2.0 MB, and this chat takes at most 1.0 MB.'),
+      expect.stringContaining('big.md is too large: it has 2 MB, and this chat takes at most 1 MB.'),
       'Between.',
       expect.stringContaining('slow.md could not be read in time'),
       'End.',
@@ -243,6 +243,13 @@ describe('a file that can not be sent', () => {
     expect(seenIn(scene)).toEqual(['A.', expect.stringContaining('/project/x'), 'B.', '[y.md]', 'C.', '[z.md]'])
     const contents = scene.fake.screen().flatMap(({ files }) => files.map(({ bytes }) => Buffer.from(bytes)))
     expect(contents).toEqual([Buffer.from('hello'), Buffer.concat([Buffer.from('héllo ö'), Buffer.from([0xff])])])
+  })
+
+  test('whose `data:` URL is malformed is refused by its name', async () => {
+    const scene = createScene()
+    scene.show(settledWith([text('A.'), filePart('x.md', { url: 'data:;base64,a*b' })]))
+    await scene.end()
+    expect(seenIn(scene)).toEqual(['A.', expect.stringContaining('The file x.md has a malformed')])
   })
 
   test('because the chat takes no files is named', async () => {

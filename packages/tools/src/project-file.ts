@@ -1,6 +1,8 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { resolve } from 'node:path'
+import { isInside, kindOf } from '@reply/core/node'
+import { byteSize } from '@reply/core/show'
 
 /** Why a file can't be sent. The message is a sentence for the model. */
 export class FileRefusal extends Error {
@@ -97,32 +99,11 @@ export async function requireStable(
   }
 }
 
-/** Returns a size for people: `999 B`, and larger ones in `kB`, `MB` or `GB` with one decimal at most. */
-export function byteSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  const [unit, factor] = bytes < 1e6 ? ['kB', 1e3] : bytes < 1e9 ? ['MB', 1e6] : ['GB', 1e9]
-  // Rounded up, so that a file above a limit never shows the limit's size.
-  return `${Math.ceil((bytes / Number(factor)) * 10) / 10} ${unit}`
-}
-
-/** Whether a path is the folder or below it. Both are absolute. */
-function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
-}
-
 /** Throws a `FileRefusal` that says what it is, unless it is a regular file. */
 function requireRegular(stats: Stats, shown: string): void {
   if (stats.isFile()) return
   if (stats.isDirectory()) throw new FileRefusal(`${shown} is a folder. Make an archive of it, and send that.`)
   throw new FileRefusal(`${shown} is ${kindOf(stats)}. Only regular files can be sent.`)
-}
-
-/** Returns what it is, for a sentence. */
-function kindOf(stats: Stats): string {
-  if (stats.isFIFO()) return 'a pipe'
-  if (stats.isSocket()) return 'a socket'
-  return stats.isSymbolicLink() ? 'a link' : 'a device'
 }
 
 /** Whether both are the same file. */

@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sentFileText } from '@reply/core/internal'
+import { byteSize } from '@reply/core/show'
 import { mimeTypeOf } from './mime-type.ts'
-import { byteSize, FileRefusal, type FileRules, type OpenedFile, openInProject, requireStable } from './project-file.ts'
+import { FileRefusal, type FileRules, type OpenedFile, openInProject, requireStable } from './project-file.ts'
 
 /** How long a caption may be, in UTF-16 units: https://core.telegram.org/bots/api#sendphoto has the shortest limit. */
 const maxCaption = 1024

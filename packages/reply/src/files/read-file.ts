@@ -1,13 +1,14 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
-import { isAbsolute, parse, relative, resolve, sep } from 'node:path'
+import { parse, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ReplyError } from '../error.ts'
 import type { ReplyFile } from '../part.ts'
 import { fileFacts } from '../show/file.ts'
 import { byteSize } from '../show/numbers.ts'
-import { dataSize } from '../source/decode/attachment.ts'
+import { dataBytes, dataSize } from '../source/decode/attachment.ts'
 import { escapeInvisible } from '../text/escape-invisible.ts'
+import { isInside, kindOf } from './inside.ts'
 
 /** Which files may be read, and how much. */
 export interface FileRights {
@@ -65,27 +66,13 @@ async function readWeb(url: string, what: string, { download, maxBytes }: FileRi
 
 /** Decodes the content of a `data:` URL. */
 function readData(url: string, what: string, maxBytes: number): Uint8Array {
-  const [, head, content = ''] = /^data:([^,]*),(.*)$/is.exec(url) ?? []
-  if (head === undefined) throw unreadable(what, 'has a `data:` URL without content')
+  if (!/^data:[^,]*,/i.test(url)) throw unreadable(what, 'has a `data:` URL without content')
   const size = dataSize(url) ?? 0
   if (size > maxBytes) throw tooLarge(what, size, maxBytes)
-  if (!/;\s*base64\s*$/i.test(head)) return percentDecoded(content)
-  const digits = percentDecoded(content).toString('latin1').replace(/\s/g, '')
-  const isWhole = /^[A-Za-z0-9+/_-]*={0,2}$/.test(digits) && digits.replace(/=/g, '').length % 4 !== 1
-  if (!isWhole) throw unreadable(what, 'has a `data:` URL whose Base64 is malformed')
-  const bytes = Buffer.from(digits, 'base64')
+  const bytes = dataBytes(url)
+  if (!bytes) throw unreadable(what, 'has a `data:` URL whose Base64 is malformed')
   if (bytes.length > maxBytes) throw tooLarge(what, bytes.length, maxBytes)
   return bytes
-}
-
-/** The bytes of a text whose `%` and two digits stand for a byte, which need not be UTF-8. */
-function percentDecoded(text: string): Buffer {
-  const bytes = Buffer.from(text)
-  if (!text.includes('%')) return bytes
-  const decoded = bytes
-    .toString('latin1')
-    .replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
-  return Buffer.from(decoded, 'latin1')
 }
 
 /** The path of a `file:` URL. */
@@ -141,12 +128,6 @@ async function openInside(directory: string, path: string, what: string): Promis
   }
 }
 
-/** Whether a path is inside of a folder. Both must be absolute. True for the folder itself. */
-function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
-}
-
 /** Reads as many bytes at a time as the file has left, within these limits. */
 const leastBytes = 64 * 1024
 const mostBytes = 1024 * 1024
@@ -169,13 +150,6 @@ async function readAll(
       throw new ReplyError('too-large', `${what} grew beyond ${byteSize(maxBytes)} while it was read.`)
     pieces.push(piece.subarray(0, bytesRead))
   }
-}
-
-/** What a path leads to that is not a file. */
-function kindOf(found: Awaited<ReturnType<typeof lstat>>): string {
-  if (found.isDirectory()) return 'a folder'
-  if (found.isFIFO() || found.isSocket()) return 'a pipe or a socket'
-  return found.isSymbolicLink() ? 'a link' : 'a device'
 }
 
 /** The system's codes for a path that leads nowhere. */

@@ -31,10 +31,15 @@ export function dollars(cost: number): string {
   return `$${cost.toFixed(cost < 0.01 ? 4 : 2)}`
 }
 
-/** Formats a size as `999 B`, from 1000 on in whole `kB`, and from 1,000,000 on in `MB` with one decimal. */
+/**
+ * Formats a size as `999 B`, `1.2 kB`, `50 MB` or `2 GB`, without `.0`. Rounds up, so that a file above a limit never shows the
+ * limit's size.
+ */
 export function byteSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
-  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+  // Above these, the rounded number would be 1000.
+  if (bytes <= 999_900) return `${Math.ceil(bytes / 100) / 10} kB`
+  return bytes <= 999_900_000 ? `${Math.ceil(bytes / 1e5) / 10} MB` : `${Math.ceil(bytes / 1e8) / 10} GB`
 }
 
 /** Formats a count with its noun: `1 step`, `3 steps`. */

@@ -1,5 +1,5 @@
 import { emptyReply } from '@reply/core'
-import { amount, contextPercent, counted, dollars, duration, elapsed } from '@reply/core/show'
+import { amount, byteSize, contextPercent, counted, dollars, duration, elapsed } from '@reply/core/show'
 import { expect, test } from 'vitest'
 
 test.each([
@@ -24,6 +24,17 @@ test.each([
 ])('%i is written as %s', (count, expected) => {
   expect(amount(count)).toBe(expected)
 })
+
+test.each([
+  [999, '999 B'],
+  [1000, '1 kB'],
+  [1001, '1.1 kB'],
+  [999_900, '999.9 kB'],
+  [999_901, '1 MB'],
+  [5_000_001, '5.1 MB'],
+  [999_900_001, '1 GB'],
+  [2_147_483_648, '2.2 GB'],
+])('%i bytes are %s, never less than they are', (bytes, expected) => expect(byteSize(bytes)).toBe(expected))
 
 test('small costs have four digits', () => {
   expect([dollars(0.0012), dollars(1.2)]).toEqual(['$0.0012', '$1.20'])

@@ -1,5 +1,5 @@
 import { type Clock, type Reply, ReplyError, type ReplyFile } from '@reply/core'
-import { pause } from '@reply/core/internal'
+import { dataBytes, pause } from '@reply/core/internal'
 import { fileFacts } from '@reply/core/show'
 import type { Slot } from '../layout/slot.ts'
 import type { AttachedFile } from '../ledger/card.ts'
@@ -73,19 +73,9 @@ const readDataOnly: ReadFile = async (file) => {
   const { url } = file
   if (!/^data:/i.test(url))
     throw new FileRefusal('refused', `The file ${nameOfFile(file)} stays with its agent: ${url}`)
-  return dataIn(url)
-}
-
-/** Returns the content of a `data:` URL. Throws if it is malformed. */
-function dataIn(url: string): Uint8Array {
-  const [, head = '', content = ''] = /^data:([^,]*),(.*)$/is.exec(url) ?? []
-  const bytes = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0))
-  if (/;\s*base64\s*$/i.test(head)) return bytes(atob(decodeURIComponent(content)))
-  // `%` and two digits stand for a byte, which need not be UTF-8.
-  const escaped = content.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
-  return bytes(
-    escaped.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
-  )
+  const bytes = dataBytes(url)
+  if (!bytes) throw new FileRefusal('refused', `The file ${nameOfFile(file)} has a malformed \`data:\` URL.`)
+  return bytes
 }
 
 /** Creates the loader of one reply's files. `onLoaded` is called when `isLoaded` may have become true. */

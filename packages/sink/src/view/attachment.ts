@@ -1,4 +1,5 @@
 import { type Child, isShownText, type Part, partsOf, type Reply, type ReplyFile, type ToolPart } from '@reply/core'
+import { isSendFile } from '@reply/core/internal'
 import { fileFacts, toolFacts } from '@reply/core/show'
 import type { Policy } from '../config.ts'
 import type { Card } from '../ledger/card.ts'
@@ -73,13 +74,9 @@ function filesOfPart(part: Part, reply: Reply, showsTools: boolean): readonly Re
   if (part.status === 'abandoned') return []
   if (part.type === 'file') return [part]
   if (part.type !== 'tool' || !part.state.attachments) return []
-  const isShown = isSendFile(part, reply) || (showsTools && !readingTools.has(nameOf(part, reply)))
+  const name = nameOf(part, reply)
+  const isShown = isSendFile(name) || (showsTools && !readingTools.has(name))
   return isShown ? part.state.attachments : []
-}
-
-/** Whether the call is one of the tool `send_file`, whatever its server is called. */
-function isSendFile(part: ToolPart, reply: Reply): boolean {
-  return /(?:^|_)send_file$/.test(nameOf(part, reply))
 }
 
 function nameOf(part: ToolPart, reply: Reply): string {

@@ -46,8 +46,8 @@ export function namedIfSent<File extends Pick<ReplyFile, 'filename' | 'caption'>
   return [{ ...file, filename: file.filename ?? filename, caption: file.caption ?? captionIn(input) }]
 }
 
-/** OpenCode writes `reply_send_file`, Claude Code `mcp__reply__send_file`. */
-function isSendFile(tool: string): boolean {
+/** Whether a tool is `send_file`, whatever its server is called. OpenCode writes `reply_send_file`, Claude Code `mcp__reply__send_file`. */
+export function isSendFile(tool: string): boolean {
   return /(?:^|_)send_file$/.test(tool)
 }
 

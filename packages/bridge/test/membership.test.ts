@@ -170,7 +170,7 @@ test('a member keeps its leases if a process is started again before it counts a
   await Promise.all([membership.leave(), next.leave()])
 })
 
-test('members whose store failed for all of them keep the leases that they had, whoever comes back first', async () => {
+test('members whose store failed for all of them keep the leases that they had, in whatever order they come back', async () => {
   const clock = createHandClock()
   const memory = createStoreMemory()
   const names = Array.from({ length: 8 }, (_, index) => `shard/0${index}`)

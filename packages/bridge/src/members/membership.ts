@@ -256,7 +256,7 @@ export function createMembership(
   /**
    * Returns the wanted leases that this process had. After an outage of the database all members come back at about the same time. If
    * each first has its own leases again, the first one of them does not take those of all others, and restore them in vain. One of
-   * each group says to the others that this process has a share of it. The rest is a group of its own, of which it has all.
+   * each group says to the others that this process has a share of it. It has all of the rest, which is a group of its own.
    */
   function wantedAgain(wants: BeatRequest['wants']): BeatRequest['wants'] {
     const had = Object.entries(wants).map(([group, names]) => ({

@@ -1,4 +1,4 @@
-import { observerOf, type Reply, replay } from '@reply/core'
+import { emptyReply, observerOf, type PermissionAsk, type Reply, ReplyError, replay } from '@reply/core'
 import { createHandClock, type HandClock, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
@@ -156,3 +156,95 @@ test('the shards of a process read a few sessions of a server at a time, each on
   await Promise.all(shards.map(({ restored }) => restored))
   expect(read.toSorted()).toEqual([...Array.from({ length: 10 }, (_, index) => `a${index}`), 'b7', 'b8', 'b9'])
 })
+
+const ask: PermissionAsk = {
+  ...{ type: 'permission', requestID: 'per_1', sessionID: 'ses_1', directory: '/shop', path: ['ses_1'] },
+  ...{ status: 'pending', permission: 'bash', patterns: ['npm test'], always: [], title: 'npm test', metadata: {} },
+}
+const working: Reply = { ...emptyReply('ses_1'), phase: 'working' }
+const step = { id: 'm1', role: 'assistant', parts: [] } as unknown as Reply['messages'][number]
+
+test.each([
+  { what: 'its prompt', stored: { startedBy: 'a' }, reply: { ...working, promptIDs: ['a'] }, isSame: true },
+  { what: 'another prompt', stored: { startedBy: 'a' }, reply: { ...working, promptIDs: ['b'] }, isSame: false },
+  {
+    what: 'the ask that still waits, without its prompt',
+    stored: { startedBy: 'a', asks: [ask] },
+    reply: { ...working, promptIDs: ['b'], asks: [ask] },
+    isSame: true,
+  },
+  {
+    what: 'a step, after the ask that began it was answered',
+    stored: { startedBy: 'per_1', names: ['m1'] },
+    reply: { ...working, messages: [step] },
+    isSame: true,
+  },
+  {
+    what: 'a step, of a row from before',
+    stored: { startedBy: 'm1' },
+    reply: { ...working, messages: [step] },
+    isSame: true,
+  },
+])('a followed run of an earlier process is recognized by $what: $isSame', async ({ stored, reply, isSame }) => {
+  const { wakes, watched, closed } = await restoredFollow(stored, async () => reply)
+  expect([watched, closed]).toEqual(isSame ? [['ses_1'], []] : [[], ['ses_1']])
+  wakes.stop()
+})
+
+test.each([
+  ['refused', []],
+  ['unreachable', []],
+  ['malformed', []],
+  ['gone', ['ses_1']],
+] as const)('a followed run whose session can’t be read (%s) is closed only if it is gone', async (type, ends) => {
+  let isFailing = true
+  const { wakes, watched, closed, clock } = await restoredFollow({ startedBy: 'a' }, async () => {
+    if (isFailing) throw new ReplyError(type, 'No.')
+    return { ...working, promptIDs: ['a'] }
+  })
+  await clock.advance(10_000, turns)
+  expect([watched, closed]).toEqual([[], ends])
+  isFailing = false
+  await clock.advance(10_000, turns)
+  expect([watched, closed]).toEqual(ends.length > 0 ? [[], ends] : [['ses_1'], []])
+  wakes.stop()
+})
+
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Restores a run that was started elsewhere. Tells the sessions that are watched then, and those whose messages were closed. */
+async function restoredFollow(stored: Partial<Execution>, read: () => Promise<Reply>) {
+  const clock = createHandClock()
+  const [watched, closed]: [string[], string[]] = [[], []]
+  const watch = ({ sessionID = '' }: { readonly sessionID?: string }) => {
+    watched.push(sessionID)
+    return () => {}
+  }
+  const client = { ready: Promise.resolve(), reply: read, watch }
+  const services = {
+    ...{
+      servers: new Map([['home', client]]),
+      config: { servers: {}, router: { progress: {} } },
+      clock,
+      mirrors: createMirrors([]),
+      people: {},
+    },
+    channels: {
+      has: () => true,
+      sinkFields: () => ({}),
+      sinkFor: () => ({ settled: async () => ({ undelivered: [] }) }),
+    },
+    registry: { writeExecution: ({ sessionID }: Execution) => closed.push(sessionID ?? '') },
+    notices: { endAsks: async () => {} },
+    state: { commit: async () => true, withRetries: async (call: () => unknown) => await call() },
+    ...{ runs: createActiveRuns(createMirrors([])), sessionReads: createSessionReads(), fileReaders: () => undefined },
+    onError: (error: Error) => expect.fail(error.message),
+  } as unknown as BridgeServices
+  const wakes = createUnpromptedRuns(services, createEndedRuns(1))
+  const row = { prompt, server: 'home', sessionID: 'ses_1', phase: 'delivering', status: 'running', followed: 'asks' }
+  void wakes.restoreRuns([{ ...row, ...stored } as unknown as Execution])
+  await turns()
+  return { wakes, watched, closed, clock }
+}

@@ -1,4 +1,4 @@
-import { observerOf, type Reply, replay } from '@reply/core'
+import { emptyReply, observerOf, type PermissionAsk, type Reply, replay } from '@reply/core'
 import type { Delivery } from '@reply/sink'
 import { withResolvers } from '@reply/sink/internal'
 import { createHandClock, readRecording } from '@reply/testing'
@@ -9,6 +9,7 @@ import { createEndedRuns } from '../src/runs/ended-runs.ts'
 import type { BridgeServices } from '../src/runs/services.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { beginUnpromptedRun, isUnprompted, type UnpromptedReply } from '../src/runs/unprompted-runs.ts'
+import type { Execution } from '../src/state/execution.ts'
 import { createTimers } from '../src/timers.ts'
 
 /** What a session of a recording did by itself: how it began and how it ended. */
@@ -24,10 +25,14 @@ async function wakeOf(): Promise<{ readonly begun: Reply; readonly ended: Reply 
 async function begun(reply: Reply, isStopping: () => boolean) {
   const clock = createHandClock()
   const phases: string[] = []
+  const names: (readonly (string | undefined)[])[] = []
   const errors: Error[] = []
   const runs: ActiveRun[] = []
   const shown = withResolvers<Delivery>()
-  const write = ({ phase, status }: { phase: string; status: string }) => phases.push(`${phase} ${status}`)
+  const write = ({ phase, status, startedBy, names: more = [] }: Execution): void => {
+    phases.push(`${phase} ${status}`)
+    names.push([startedBy, ...more])
+  }
   const none = (): void => {}
   const services = {
     ...{
@@ -64,7 +69,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
   })
   const settle = (end: Reply): void =>
     passOn(observer, { type: 'replySettled', outcome: end.outcome ?? 'completed', reply: end })
-  return { phases, errors, run: runs[0] ?? expect.fail(), shown, settle }
+  return { phases, names, errors, run: runs[0] ?? expect.fail(), shown, settle }
 }
 
 const delivery: Delivery = { shown: 1, undelivered: [], doubtful: 0, calls: 1, rateLimited: 0 }
@@ -102,4 +107,15 @@ test('a stop while the end is shown leaves the showing to the next process', asy
   await run.ended
   expect(phases.at(-1)).toBe('delivering complete')
   expect(errors).toEqual([])
+})
+
+test('an ask that began a run is of no use once it is answered, so the id of the first step is stored beside it', async () => {
+  const { ended } = await wakeOf()
+  const ask = { type: 'permission', requestID: 'per_1', status: 'pending', permission: 'bash' } as PermissionAsk
+  const begin: Reply = { ...emptyReply('ses_1'), phase: 'working', asks: [ask] }
+  const { names, run, shown, settle } = await begun(begin, () => false)
+  settle({ ...begin, phase: 'settled', outcome: 'completed', asks: [], messages: ended.messages })
+  shown.resolve(delivery)
+  await run.ended
+  expect([names.at(0), names.at(-1)]).toEqual([['per_1'], ['per_1', ended.messages[0]?.id]])
 })

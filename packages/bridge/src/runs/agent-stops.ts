@@ -9,7 +9,7 @@ import { chatMessageOf, plain, texts } from '../texts.ts'
 import { closeShown, isPromptOf, promptShownIn } from './lost-runs.ts'
 import type { BridgeServices } from './services.ts'
 import { isCutShort, sinksFor } from './show-run.ts'
-import { namesOfUnprompted } from './unprompted-runs.ts'
+import { isReplyOfUnprompted } from './unprompted-runs.ts'
 
 /**
  * Stops the agents of runs that were put aside, and closes the messages of these runs. Each stop is stored with the run that it is
@@ -185,9 +185,10 @@ function hasMessages({ posted, startedBy }: Execution): boolean {
  * Whether the newest reply of the session is that of the execution. Undefined if that is not known: the server makes the ids of
  * prompts, no chat shows the run, and not only the run itself may have that text at that time.
  */
-function isReplyOf(reply: Reply, { posted, startedBy }: Execution): boolean | undefined {
+function isReplyOf(reply: Reply, execution: Execution): boolean | undefined {
   const { promptIDs, prompt } = reply
-  if (startedBy !== undefined) return namesOfUnprompted(reply).includes(startedBy)
+  const { posted, startedBy } = execution
+  if (startedBy !== undefined) return isReplyOfUnprompted(reply, execution)
   if (!posted || promptIDs.length === 0) return true
   if (!promptIDs.some((promptID) => isPromptOf(posted, promptID))) return false
   if (posted.messageID !== undefined) return true

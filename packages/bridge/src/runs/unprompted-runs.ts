@@ -59,8 +59,10 @@ const mostRestored = 50
 const mostFailures = 14
 /** How long to wait between checks whether a reply belongs to the run of a prompt, in ms. */
 const undecidedMs = 200
-/** How long after a restart to wait between checks of a session that continues, in ms. */
+/** How long after a restart to wait between checks of a session that continues, or can't be read, in ms. */
 const recheckMs = 1000
+/** The errors of reads that fail again each time. */
+const lastingErrors: ReadonlySet<unknown> = new Set(['gone', 'invalid', 'unsupported', 'closed'])
 
 /** Creates the watch for unprompted runs. It does nothing before `restoreRuns`. */
 export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedRuns): UnpromptedRuns {
@@ -103,7 +105,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const names = namesOfUnprompted(reply)
     const isHere = names.some((name) => shown.get(name)?.includes(key))
     if (isHere)
-      for (const run of runs.followed(prompt)) if (names.includes(run.execution().startedBy ?? '')) run.join?.(prompt)
+      for (const run of runs.followed(prompt)) if (isReplyOfUnprompted(reply, run.execution())) run.join?.(prompt)
     return isHere
   }
 
@@ -177,7 +179,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     for (const name of names) shown.set(name, [mirrors.keyOf(last.prompt)])
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
-    const isSame = stored?.startedBy !== undefined && names.includes(stored.startedBy)
+    const isSame = stored !== undefined && isReplyOfUnprompted(reply, stored)
     if (stored && !isSame) endLost(stored)
     const unprompted = { reply, client, last, stored: isSame ? stored : undefined }
     // A chat of another shard may have used the session since.
@@ -215,9 +217,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     // Another chat may have taken the session over since a first one began to show it.
     if (keys.some((places) => places.length === 0 || places.includes(key))) return undefined
     const waiting = unfinishedFollows.get(sessionID) ?? []
-    const stored = waiting.find(
-      ({ startedBy, prompt }) => startedBy !== undefined && names.includes(startedBy) && mirrors.keyOf(prompt) === key,
-    )
+    const stored = waiting.find((one) => isReplyOfUnprompted(reply, one) && mirrors.keyOf(one.prompt) === key)
     unfinishedFollows.set(
       sessionID,
       waiting.filter((one) => one !== stored),
@@ -270,8 +270,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   }
 
   /** Counts the reply of the run as one that could not be shown. Does nothing for the run of a prompt. */
-  function ignoreRun({ startedBy }: Execution): void {
-    if (startedBy !== undefined) shown.set(startedBy, [])
+  function ignoreRun(execution: Execution): void {
+    for (const name of storedNamesOf(execution)) shown.set(name, [])
   }
 
   /**
@@ -290,7 +290,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       const { startedBy, sessionID } = execution
       if (startedBy !== undefined && !isOver(execution) && sessionID !== undefined) unfinished.set(sessionID, execution)
     }
-    const endedNames = new Set(executions.flatMap((one) => (one.startedBy && isOver(one) ? [one.startedBy] : [])))
+    const endedNames = new Set(executions.flatMap((one) => (isOver(one) ? storedNamesOf(one) : [])))
     const latest = executions.toReversed()
     const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
     await Promise.all([
@@ -300,13 +300,13 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   }
 
   /**
-   * Follows a run of an earlier process again. If it is not the last one of its session, or its session can't be read, closes its
-   * messages. Waits while the server can't be reached. Does nothing if the bridge stops.
+   * Follows a run of an earlier process again. If it is not the last one of its session, or its session is gone, closes its
+   * messages. Waits while the session can't be read. Does nothing if the bridge stops.
    */
   async function restoreFollow(stored: Execution): Promise<void> {
     const { server, sessionID = '', prompt, followed } = stored
     const isWaiting = (): boolean => unfinishedFollows.get(sessionID)?.includes(stored) === true
-    const isSame = (reply: Reply): boolean => namesOfUnprompted(reply).includes(stored.startedBy ?? '')
+    const isSame = (reply: Reply): boolean => isReplyOfUnprompted(reply, stored)
     const target: FollowTarget = { place: prompt, follows: followed === 'asks' ? 'asks' : 'all', author: stored.author }
     const client = channels.has(prompt.channel) ? servers.get(server) : undefined
     const last = client && (await lastReplyOf(client, sessionID))
@@ -330,17 +330,26 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     if (isClosed) lost.delete(stored)
   }
 
-  /** Reads the last reply of a session, again and again while its server can't be reached. Undefined if it has none. */
+  /**
+   * Reads the last reply of a session, again and again while that fails: a server that starts refuses requests for a while.
+   * Undefined if the session has none, or is gone, or if the bridge stops.
+   */
   async function lastReplyOf(client: Client, sessionID: string): Promise<Reply | undefined> {
-    while (!isStopped) {
-      try {
-        return await client.reply(sessionID)
-      } catch (error) {
-        if (errorTypeOf(error) !== 'unreachable') return undefined
-        await pause(clock, recheckMs)
-      }
+    for (;;) {
+      const reply = await readReply(client, sessionID)
+      if (reply !== 'unreadable') return reply
+      await pause(clock, recheckMs)
     }
-    return undefined
+  }
+
+  /** Reads the last reply of a session. Undefined if it has none, or is gone, or if the bridge stopped. */
+  async function readReply(client: Client, sessionID: string): Promise<Reply | 'unreadable' | undefined> {
+    if (isStopped) return undefined
+    try {
+      return await client.reply(sessionID)
+    } catch (error) {
+      return lastingErrors.has(errorTypeOf(error)) ? undefined : 'unreadable'
+    }
   }
 
   /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found, unless the bridge stops. */
@@ -359,8 +368,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   /**
    * Shows the last reply of a session if it is an unprompted one without a name in `endedNames`: an earlier process showed
    * those. Watches the session if it is running, because the watch of the server may have reported it before this could be
-   * asked, and it may wait for an answer. Waits until it is shown or has ended. Does nothing if the session can't be read, or the
-   * bridge stops.
+   * asked, and it may wait for an answer. Waits until it is shown or has ended, and while the session can't be read. Does nothing
+   * if the session is gone, or the bridge stops.
    */
   async function showLastReply(
     sessionID: string,
@@ -370,7 +379,11 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   ): Promise<void> {
     let isFollowed = false
     while (!isStopped) {
-      const reply = await sessionReads.read(server, async () => await replyOf(sessionID, client))
+      const reply = await sessionReads.read(server, async () => await readReply(client, sessionID))
+      if (reply === 'unreadable') {
+        await pause(clock, recheckMs)
+        continue
+      }
       if (
         !reply ||
         isUnprompted(reply) === false ||
@@ -385,11 +398,6 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       }
       await pause(clock, recheckMs)
     }
-  }
-
-  /** Reads the last reply of a session. Undefined if it can't be read, or if the bridge stopped meanwhile. */
-  async function replyOf(sessionID: string, client: Client): Promise<Reply | undefined> {
-    return isStopped ? undefined : await client.reply(sessionID).catch(() => undefined)
   }
 
   /**
@@ -453,6 +461,29 @@ export function isUnprompted({ prompt, asks, messages, phase }: Reply): boolean 
  */
 export function namesOfUnprompted({ promptIDs, messages, asks }: Reply): readonly string[] {
   return [promptIDs[0], asks[0]?.requestID, messages[0]?.id].filter((name) => name !== undefined)
+}
+
+/** Returns the ids by which the reply of a stored run is recognized. Empty for the run of a prompt. */
+function storedNamesOf({ startedBy, names = [] }: Execution): readonly string[] {
+  return startedBy === undefined ? [] : [startedBy, ...names]
+}
+
+/**
+ * Whether the reply is that of a stored run: they have an id in common, or an ask that is pending. A process that came later may
+ * know other ids than the one that stored it: it doesn't see asks that were answered before.
+ */
+export function isReplyOfUnprompted(reply: Reply, execution: Execution): boolean {
+  const stored = storedNamesOf(execution)
+  if (namesOfUnprompted(reply).some((name) => stored.includes(name))) return true
+  const { asks = [] } = execution
+  return pendingAsks(reply).some(({ requestID }) => asks.some((ask) => ask.requestID === requestID))
+}
+
+/** Returns the reply with the id first under which the chats store its messages, which must not change while it is shown. */
+function storedUnder(startedBy: string | undefined, reply: Reply): Reply {
+  const { promptIDs } = reply
+  if (startedBy === undefined || promptIDs[0] === startedBy) return reply
+  return { ...reply, promptIDs: [startedBy, ...promptIDs.filter((id) => id !== startedBy)] }
 }
 
 /**
@@ -567,7 +598,7 @@ export async function beginUnpromptedRun(
 
   /**
    * Forwards an observation to all observers, and reports the errors that they throw. Restarts the timeout, or clears it if an
-   * ask is pending or the run settled. Stores a better id of the reply.
+   * ask is pending or the run settled. Stores more ids of the reply.
    */
   function observe(observation: Observation): void {
     const haveAsksChanged = observation.reply.asks !== newest.asks
@@ -577,14 +608,12 @@ export async function beginUnpromptedRun(
       answered.resolve()
       answered = withResolvers()
     }
-    const [startedBy] = namesOfUnprompted(newest)
-    // The id of an ask is of no use once it is answered, so it is replaced by a better one.
-    if (startedBy !== undefined && startedBy !== execution.startedBy && !isStopping())
-      void updateExecution({ startedBy }).catch(onError)
+    storeNames()
     // Waiting for people does not count as no progress.
     if (isFollowed || newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.restart(execution.id, router.timeoutMs, abortLate)
-    const seen = { ...observation, reply: withEarlierAsks(newest, stored?.asks ?? [], clock.now()) }
+    const withAsks = withEarlierAsks(newest, stored?.asks ?? [], clock.now())
+    const seen = { ...observation, reply: storedUnder(execution.startedBy, withAsks) }
     for (const observer of observers) {
       try {
         passOn(observer, seen)
@@ -656,6 +685,15 @@ export async function beginUnpromptedRun(
       const left = await routes.writesToLeave(prompt, session)
       if (left.length > 0) await state.commit(left, { hint: followHint(server, session.sessionID) })
     })
+  }
+
+  /** Stores the ids of the reply that are not stored yet. Its prompt is enough: the id of an ask is of no use once that is answered. */
+  function storeNames(): void {
+    const { startedBy, names = [] } = execution
+    const [promptID] = newest.promptIDs
+    const all = promptID === undefined ? namesOfUnprompted(newest) : [promptID]
+    const added = all.filter((name) => name !== startedBy && !names.includes(name))
+    if (added.length > 0 && !isStopping()) void updateExecution({ names: [...names, ...added] }).catch(onError)
   }
 
   /** Stores the pending asks when they have changed, so that the next process can close their messages. */

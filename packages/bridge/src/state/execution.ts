@@ -44,9 +44,12 @@ export interface Execution extends Tried {
   readonly isSteer?: true | undefined
   /**
    * Set for an unprompted run, for example after a background sub-agent is done. `prompt` is then that of the session's last
-   * run. The value is an id by which the reply is recognized, see `isUnprompted`.
+   * run. The value is an id by which the reply is recognized, and under which the chats store its messages. See
+   * `namesOfUnprompted`.
    */
   readonly startedBy?: string | undefined
+  /** More ids by which the reply is recognized, which it got later. */
+  readonly names?: readonly string[] | undefined
   /**
    * Set for a run that was started elsewhere, for example in a terminal: what the chat shows of it. `prompt` then names the chat,
    * and has no author. `joined`: all, because a prompt of the chat joined it.

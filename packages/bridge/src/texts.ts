@@ -83,7 +83,11 @@ export const texts = {
   },
   followNoAsks:
     'This chat shows nothing of runs that were started elsewhere: the config turns progress off, and with it requests.',
-  followGoesOn: 'Runs that it already follows go on as before.',
+  followGoesOn: {
+    asks: 'Runs that it already follows go on as before.',
+    all: 'Runs that it already follows go on as before.',
+    none: 'Runs that it already shows go on to their end, without new requests.',
+  },
   followHelp: '/follow asks, /follow all or /follow none changes it.',
   followWhat: (given: string) => `“${given}” is none of these: asks, all, none.`,
   mirrored: (name: string, text: string) => `**${name}:** ${text}`,

@@ -6,6 +6,9 @@ import { keyOfChat, telegramChat } from './shard-rows.ts'
 
 afterEach(stopDesk)
 
+/** The numbers of buttons of the bot's messages with the words. */
+const buttonsOf = (words: string, chat = 1) => posted(words, chat).map(({ buttons }) => buttons.flat().length)
+
 test('a request of the desk is posted before any timer could run', async () => {
   const { clock, desk, rests } = await startDesk()
   const before = clock.now()
@@ -202,7 +205,7 @@ test('/follow names the sessions to which it applies', async () => {
   expect(said()).toContain('It applies to the next session that this chat begins or switches to.')
 })
 
-test('/follow leaves a run that the chat already follows as it is, and says so', async () => {
+test('/follow leaves a run that the chat already follows as it is, and says so, but with none it gets no new requests', async () => {
   const { desk, passes, telegram } = await startDesk()
   const run = desk(sessionID, 'Go')
   askIn(run, 'one')
@@ -213,18 +216,75 @@ test('/follow leaves a run that the chat already follows as it is, and says so',
   await passes(shows('shows the questions'))
   telegram.say(1, '/follow none')
   await passes(shows('shows nothing of runs'))
-  run.closeAsk('one')
   askIn(run, 'two')
-  await passes(shows('touch two'))
-  run.closeAsk('two')
-  run.end({ type: 'completed' })
+  await passes(shows('Answered elsewhere'))
   await passes(() => false, 1000)
-  telegram.say(1, '/follow none')
-  await passes(() => posted('shows nothing of runs').length > 1)
   const goesOn = (words: string) => posted(words).map(({ text }) => text.includes('already follows go on as before'))
   expect(goesOn('with what was asked')).toEqual([true])
   expect(goesOn('shows the questions')).toEqual([false])
-  expect(goesOn('shows nothing of runs')).toEqual([true, false])
+  expect(posted('shows nothing of runs').map(({ text }) => /go on/.test(text))).toEqual([false])
+  expect(buttonsOf('touch one')).toEqual([0])
+  expect(posted('touch two')).toEqual([])
+  telegram.say(1, '/follow asks')
+  await passes(shows('touch two'))
+  expect([buttonsOf('touch one'), buttonsOf('touch two')]).toEqual([[2], [2]])
+  run.end({ type: 'completed' })
+})
+
+test('a run that the chat shows whole goes on after /follow none, without new requests, and the chat says so', async () => {
+  const { desk, passes, telegram } = await startDesk({ server: { follow: 'all' } })
+  const run = desk(sessionID, 'Go')
+  await passes(shows('From the terminal'))
+  telegram.say(1, '/follow none')
+  await passes(shows('shows nothing of runs'))
+  expect(posted('shows nothing of runs').map(({ text }) => text.includes('without new requests'))).toEqual([true])
+  askIn(run, 'one')
+  run.closeAsk('one')
+  run.write({ type: 'text', delta: 'It is built.' })
+  run.end({ type: 'completed' })
+  await passes(shows('It is built.'))
+  expect(posted('touch one')).toEqual([])
+})
+
+test('a new request reaches only the chat that has the session by then, and what waits is withdrawn in the other', async () => {
+  const group = -1_001_000_001_234
+  const { desk, passes, telegram } = await startDesk({
+    server: { directory: '/shop', homeChat: 'telegram:2' },
+    mirrors: [['telegram:2', `telegram:${group}`]],
+    groups: [group],
+  })
+  const buttonsIn = (words: string) => [1, 2, group].map((chat) => buttonsOf(words, chat).join())
+  const isSo = (words: string, ...buttons: readonly string[]) => buttonsIn(words).join() === buttons.join()
+  desk('ses_desk', 'Go', '/shop').end({ type: 'completed' })
+  telegram.say(1, '/switch ses_desk')
+  await passes(shows('now continues'))
+  const run = desk('ses_desk', 'Again', '/shop')
+  askIn(run, 'one')
+  await passes(() => isSo('touch one', '2', '', ''))
+  telegram.say(1, '/new')
+  await passes(() => isSo('touch one', '2', '2', '2'))
+  askIn(run, 'two')
+  await passes(() => isSo('touch one', '0', '2', '2') && isSo('touch two', '', '2', '2'))
+  await passes(() => false, 1000)
+  expect([buttonsIn('touch one'), buttonsIn('touch two')]).toEqual([
+    ['0', '2', '2'],
+    ['', '2', '2'],
+  ])
+  telegram.say(1, '/switch ses_desk')
+  await passes(() => isSo('touch one', '2', '2', '2') && isSo('touch two', '2', '2', '2'))
+  const answers = askIn(run, 'three')
+  await passes(() => isSo('touch two', '2', '0', '0') && isSo('touch three', '2', '', ''))
+  await passes(() => false, 1000)
+  expect(['touch one', 'touch two', 'touch three'].map(buttonsIn)).toEqual([
+    ['2', '0', '0'],
+    ['2', '0', '0'],
+    ['2', '', ''],
+  ])
+  const { settled } = telegram.press(1, posted('touch three')[0]?.messageId ?? 0, 'Allow once')
+  await passes(() => answers.length > 0)
+  await settled
+  expect(answers).toEqual(['once'])
+  run.end({ type: 'completed' })
 })
 
 test('a request of a session whose chat takes no messages any more reaches the home chat', async () => {

@@ -147,6 +147,19 @@ test('what a chat follows is told by the same rules', async () => {
   })
 })
 
+test('a chat gets new requests of a run until another one has the session, or the chat follows nothing', async () => {
+  const session = { server: 'home', sessionID: 'ses_1' }
+  const isHere = async (rows: Rows, author?: string, ...more: [object?, object?, ReturnType<typeof createMirrors>?]) =>
+    await rulesOf(rows, ...more).isFollowedBy(ann, session, author)
+  const bob = { 'session-chat/home/ses_1': { channel: 'tg', chat: { id: '2', kind: 'private' } } }
+  expect([await isHere(works), await isHere(works, 'Name')]).toEqual([true, true])
+  expect([await isHere(bob), await isHere({}), await isHere({}, undefined, home)]).toEqual([false, false, false])
+  expect(await isHere(bob, undefined, {}, {}, createMirrors([['tg:1', 'tg:2']]))).toBe(true)
+  expect(await isHere(works, undefined, { follow: 'none' })).toBe(false)
+  const hers = promptedBy('1', ann.chat)
+  expect([await isHere(hers), await isHere(hers, 'Name')]).toEqual([true, false])
+})
+
 test('a run of a chat that left its session is not followed, although its server makes the ids of prompts', async () => {
   const rows = promptedBy('3', { id: '-7', kind: 'shared' })
   const posted = { sessionID: 'ses_1', at: 1, after: 'msg_0', text: 'Go ' }

@@ -21,15 +21,17 @@ export function followCommand({ state, routes, runs, followRules }: CommandServi
       const follow = followModes.find((mode) => mode === chosen)
       if (!follow) throw new CommandRefusal(texts.followWhat(plain(rest)))
       await state.commit(routes.writeRoute(place, { ...route, follow }), { hint: followHint(route.server) })
+      if (follow !== 'none') for (const run of runs.followed(place)) run.lookAgain?.()
       const text = scopeText(await followRules.scopeOf(place, route))
-      return { text: hasOtherRuns(place, follow) ? `${text} ${texts.followGoesOn}` : text }
+      return { text: hasOtherRuns(place, follow) ? `${text} ${texts.followGoesOn[follow]}` : text }
     },
   }
 
-  /** Whether the chat follows a run that shows something other than `follow`. */
+  /** Whether the chat follows a run that shows something other than `follow`. With `none`, it gets no new requests of any. */
   function hasOtherRuns(place: ChatPlace, follow: FollowMode): boolean {
     const executions = runs.followed(place).map((run) => run.execution())
-    return executions.some((one) => one.finishedAt === undefined && isQuietRun(one) && one.followed !== follow)
+    const quiet = executions.filter((one) => one.finishedAt === undefined && isQuietRun(one))
+    return quiet.some(({ followed }) => followed !== follow && (follow !== 'none' || followed === 'all'))
   }
 }
 

@@ -23,7 +23,10 @@ export function newCommand({ state, routes }: CommandServices): Command {
       const title = rest === '' ? undefined : rest
       const { server, sessionID } = route
       const left = sessionID === undefined ? [] : await routes.writesToLeave(place, { server, sessionID })
-      await state.commit([...routes.writeRoute(place, { ...route, sessionID: undefined, title }), ...left])
+      const writes = [...routes.writeRoute(place, { ...route, sessionID: undefined, title }), ...left]
+      // Another chat may show the requests of the session from now on.
+      const hint = sessionID === undefined || left.length === 0 ? undefined : followHint(server, sessionID)
+      await state.commit(writes, { hint })
       return { text: texts.newSession(title && plain(title)) }
     },
   }

@@ -47,6 +47,8 @@ export interface ActiveRun {
   cancel(): Promise<void>
   /** Shows all of a run that was started elsewhere, because a prompt of the chat joined it. Absent for other runs. */
   readonly join?: ((prompt: JoiningPrompt) => void) | undefined
+  /** Shows the requests that wait again, if the chat had left the run. Absent for runs that were not started elsewhere. */
+  readonly lookAgain?: (() => void) | undefined
   /** Resolves when the prompt is about to be posted or was found after a restart, or when that failed. Never rejects. */
   readonly found: Promise<void>
   /** Resolves when the server has the prompt, or when the run has ended. Never rejects. */

@@ -6,7 +6,7 @@ import type { BridgeConfig, FollowMode } from '../config/schema.ts'
 import { toError } from '../error.ts'
 import type { People } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
-import { type Route, toExecution, toRoute, toSessionChat } from '../state/decode.ts'
+import { type Route, type SessionRef, toExecution, toRoute, toSessionChat } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import { homeKey, newestKeyIn } from '../state/registry.ts'
 import type { SharedState } from '../state/state.ts'
@@ -50,6 +50,11 @@ export interface FollowScope {
 /** Decides which chat follows a run that was started elsewhere. */
 export interface FollowRules {
   readonly findTarget: FindFollowTarget
+  /**
+   * Whether a chat that follows a run of the session is to show the next request of it: no other chat has the session by now, and the chat
+   * still follows something. `author` as in `FollowTarget`.
+   */
+  isFollowedBy(place: ChatPlace, session: SessionRef, author: string | undefined): Promise<boolean>
   /** Resolves with what `findTarget` decides about a chat with this route. */
   scopeOf(place: ChatPlace, route: Route): Promise<FollowScope>
 }
@@ -73,7 +78,7 @@ export function createFollowRules({
 }): FollowRules {
   const chatServers: ChatServers = { servers: Object.keys(config.servers), routes: config.routes, withFirstID }
   const showsAsks = config.router.progress.enabled
-  return { findTarget, scopeOf }
+  return { findTarget, isFollowedBy, scopeOf }
 
   /** See `FindFollowTarget`. */
   async function findTarget(...[server, reply]: Parameters<FindFollowTarget>): Promise<FollowDecision | undefined> {
@@ -102,6 +107,14 @@ export function createFollowRules({
     if (found?.role !== 'session' || mirrors.keyOf(found.place) === mirrors.keyOf(run.prompt)) return undefined
     const isWanted = (await modeOf(found.place, server)) !== 'none'
     return isWanted ? { type: 'chat', place: found.place, follows: 'asks', author: run.prompt.actor.name } : undefined
+  }
+
+  /** See `FollowRules`. A run of another chat is followed only where the session was taken over. */
+  async function isFollowedBy(...[place, session, author]: Parameters<FollowRules['isFollowedBy']>): Promise<boolean> {
+    const { server, sessionID } = session
+    const found = await chatFor(server, sessionID)
+    if (!found || mirrors.keyOf(found.place) !== mirrors.keyOf(place)) return false
+    return (author === undefined || found.role === 'session') && (await modeOf(place, server)) !== 'none'
   }
 
   /** See `FollowRules`. */

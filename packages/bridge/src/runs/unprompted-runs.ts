@@ -13,6 +13,7 @@ import { createTimers, type Timers } from '../timers.ts'
 import { createDeskPrompts } from './desk-prompts.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import type { FollowTarget } from './follow-target.ts'
+import { createFollowedAsks } from './followed-asks.ts'
 import { areSameAsks, asksToStore, followedExecution, isUnseen, withEarlierAsks } from './followed-execution.ts'
 import { closeFollowed, endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
@@ -214,6 +215,9 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       const places = shown.get(name)
       return places ? [places] : []
     })
+    // The chat may have left the run since it began to show it.
+    if (keys.some((places) => places.includes(key)))
+      for (const run of runs.followed(place)) if (isReplyOfUnprompted(reply, run.execution())) run.lookAgain?.()
     // Another chat may have taken the session over since a first one began to show it.
     if (keys.some((places) => places.length === 0 || places.includes(key))) return undefined
     const waiting = unfinishedFollows.get(sessionID) ?? []
@@ -515,6 +519,8 @@ export async function beginUnpromptedRun(
   const { origin } = last
   const isFollowed = last.followed !== undefined
   let newest = reply
+  /** What the chat shows of it. */
+  let shownReply = reply
   let execution: Execution = stored ?? {
     id: await registry.newID(prompt),
     prompt,
@@ -556,6 +562,16 @@ export async function beginUnpromptedRun(
   const notify = isFollowed && !router.progress.enabled ? {} : notices.observerFor(() => execution)
   const observers = [...shown, timeouts, notify, events.observer]
   const commitInOrder = createOrderedCommits(state)
+  const followedAsks = isFollowed
+    ? createFollowedAsks({
+        known: stored ? (stored.asks ?? []) : pendingAsks(reply),
+        observer: observerOf(show),
+        isStillHere,
+        onLeft: handOver,
+        now: () => clock.now(),
+        onError,
+      })
+    : undefined
   // Of a run whose asks alone are shown, the chat must not see the output.
   let unfollow = last.followed === 'asks' ? () => {} : registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
@@ -578,16 +594,17 @@ export async function beginUnpromptedRun(
     execution: () => execution,
     ageMs: sinceStartMs,
     sinks,
-    stream: () => ({ reply: newest, abort }),
+    stream: () => ({ reply: shownReply, abort }),
     onShown: events.onShown,
     cancel,
     join: isFollowed ? join : undefined,
+    lookAgain: followedAsks?.lookAgain,
     found: Promise.resolve(),
     accepted: Promise.resolve(),
     // Messages of the chat don't wait for a run that it does not show.
     delivered: last.followed === 'asks' ? Promise.resolve() : delivered.promise,
     answered: async () => {
-      if (pendingAsks(newest).length > 0) await Promise.race([answered.promise, ended])
+      if (pendingAsks(shownReply).length > 0) await Promise.race([answered.promise, ended])
     },
     ended,
   })
@@ -597,22 +614,29 @@ export async function beginUnpromptedRun(
   return observer
 
   /**
-   * Forwards an observation to all observers, and reports the errors that they throw. Restarts the timeout, or clears it if an
-   * ask is pending or the run settled. Stores more ids of the reply.
+   * Passes an observation on to `show`. Restarts the timeout, or clears it if an ask is pending or the run settled. Stores more ids of the
+   * reply.
    */
   function observe(observation: Observation): void {
-    const haveAsksChanged = observation.reply.asks !== newest.asks
     newest = observation.reply
-    if (haveAsksChanged) storeAsks()
-    if (pendingAsks(newest).length === 0) {
-      answered.resolve()
-      answered = withResolvers()
-    }
     storeNames()
     // Waiting for people does not count as no progress.
     if (isFollowed || newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.restart(execution.id, router.timeoutMs, abortLate)
-    const withAsks = withEarlierAsks(newest, stored?.asks ?? [], clock.now())
+    if (followedAsks) followedAsks.pass(observation)
+    else show(observation)
+  }
+
+  /** Forwards to all observers what the chat shows, and reports the errors that they throw. */
+  function show(observation: Observation): void {
+    const haveAsksChanged = observation.reply.asks !== shownReply.asks
+    shownReply = observation.reply
+    if (haveAsksChanged) storeAsks()
+    if (pendingAsks(shownReply).length === 0) {
+      answered.resolve()
+      answered = withResolvers()
+    }
+    const withAsks = withEarlierAsks(shownReply, stored?.asks ?? [], clock.now())
     const seen = { ...observation, reply: storedUnder(execution.startedBy, withAsks) }
     for (const observer of observers) {
       try {
@@ -621,7 +645,7 @@ export async function beginUnpromptedRun(
         onError(toError(error))
       }
     }
-    if (newest.phase === 'settled') settled.resolve()
+    if (shownReply.phase === 'settled') settled.resolve()
   }
 
   /**
@@ -662,6 +686,18 @@ export async function beginUnpromptedRun(
     void updateExecution({ followed: 'joined', joinedBy: joining }).catch(onError)
   }
 
+  /** Whether the chat still shows new requests of the run. One that a prompt of the chat joined is like a run of the chat. */
+  async function isStillHere({ sessionID: id }: Reply): Promise<boolean> {
+    const { followed, author } = execution
+    if (followed === 'joined') return true
+    return await state.withRetries(() => followRules.isFollowedBy(prompt, { server, sessionID: id }, author))
+  }
+
+  /** Has the chat that follows the run by now show what waits, if there is one. */
+  function handOver({ sessionID: id }: Reply): void {
+    void state.withRetries(() => state.commit([], { hint: followHint(server, id) })).catch(onError)
+  }
+
   /**
    * Leaves the session that is followed if its chat takes no messages. Another chat then shows what waits, if there is one. Emits `unshown`
    * once for a request that its chat and all mirrors refused, if no other chat is to show it.
@@ -698,7 +734,7 @@ export async function beginUnpromptedRun(
 
   /** Stores the pending asks when they have changed, so that the next process can close their messages. */
   function storeAsks(): void {
-    const pending = asksToStore(newest)
+    const pending = asksToStore(shownReply)
     if (!areSameAsks(pending, execution.asks) && !isStopping()) void updateExecution({ asks: pending }).catch(onError)
   }
 

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { connect, observerOf, pendingAsks, type Reply } from '../../src/index.ts'
+import { connect, observerOf, pendingAsks, type Reply, textOf } from '../../src/index.ts'
 
 const [sessionID, directory] = ['ses_1', '/project']
 const head = { sessionID, role: 'user', agent: 'build', model: { providerID: 'p', modelID: 'm' } }
@@ -122,7 +122,12 @@ test.each(windows.flatMap((window) => (['own', 'all'] as const).map((follow) => 
         steps: reply.messages.map(({ id }) => id),
         asks: pendingAsks(reply).map(({ requestID }) => requestID),
       }
-    await expect.poll(shown).toEqual({ prompts, steps, asks })
+    await expect.poll(() => shown()?.steps).toEqual(steps)
+    // Observers hear of a prompt with the next change.
+    const part = { id: 'prt_9', sessionID, messageID: steps.at(-1), type: 'text', text: 'Done.' }
+    push({ type: 'message.part.updated', properties: { sessionID, part, time: 1005 } })
+    await expect.poll(() => reply && textOf(reply)).toBe('Done.')
+    expect(shown()).toEqual({ prompts, steps, asks })
     await opencode.close()
   },
 )

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync }
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
+import { createHandClock } from '@reply/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { secretsOf } from '../src/config/load.ts'
 import { parseConfig } from '../src/config/parse.ts'
@@ -47,14 +48,14 @@ interface Listener {
 type Tail<All extends readonly unknown[]> = All extends readonly [unknown, ...infer Rest] ? Rest : never
 
 /** Returns a transcriber with this `transcribe`, whose key is `swordfish`. */
-function transcriberOf(transcribe: object): Listener {
-  const { transcribe: transcribed } = realTranscriberOf(transcribe)
+function transcriberOf(transcribe: object, clock: Clock = systemClock): Listener {
+  const { transcribe: transcribed } = realTranscriberOf(transcribe, clock)
   return { transcribe: async (bytes, ...more) => await transcribed(async () => bytes, ...more) }
 }
 
-function realTranscriberOf(transcribe: object): Transcriber {
+function realTranscriberOf(transcribe: object, clock: Clock = systemClock): Transcriber {
   const env = { PATH: process.env.PATH }
-  return createTranscriber({ config: configOf(transcribe), secret: () => 'swordfish', env, clock: systemClock })
+  return createTranscriber({ config: configOf(transcribe), secret: () => 'swordfish', env, clock })
 }
 
 /** Returns the beginning of a FLAC file of that length: samples of one channel at 8 kHz, with 16 bits. */
@@ -212,15 +213,14 @@ describe('a local program', () => {
   })
 
   test('lets the others go on after two notes that hang', async () => {
-    const one = transcriberOf({
-      command: ['/bin/sh', '-c', '[ "$(cat "$1")" = hang ] && sleep 984; cat "$1"', 'sh'],
-      convert: false,
-      timeoutMs: 1000,
-    })
+    const clock = createHandClock()
+    const command = ['/bin/sh', '-c', '[ "$(cat "$1")" = hang ] && sleep 984; cat "$1"', 'sh']
+    const one = transcriberOf({ command, convert: false, timeoutMs: 1000 }, clock)
     const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
-    const results = await Promise.all(
-      ['hang', 'hang', 'a', 'b', 'c'].map((text) => one.transcribe(bytes(text), 'audio/ogg', never)),
-    )
+    const all = ['hang', 'hang', 'a', 'b', 'c'].map((text) => one.transcribe(bytes(text), 'audio/ogg', never))
+    await vi.waitFor(() => expect(running('sleep 984')).toBe(2), { timeout: 60_000 })
+    await clock.advance(1000)
+    const results = await Promise.all(all)
     expect(results.map((result) => (result.type === 'understood' ? result.text : result.why))).toEqual([
       'late',
       'late',

@@ -118,17 +118,33 @@ describe('a button', () => {
     expect(take(one, { ...there, token: 's3cret.0.2' }, state)).toEqual({ type: 'error', error: texts.alreadyResolved })
   })
 
-  test('toggles options of a multiple-choice question until it is done', () => {
-    const picked = ['0.0', '0.2', '0.0'].reduce((state, token) => {
+  /** The state after presses on buttons of a multiple-choice question. */
+  const afterPresses = (...pressed: readonly string[]): AskState =>
+    pressed.reduce((state, token) => {
       const taken = take(several, { ...there, token: `s3cret.${token}` }, state)
       return taken?.type === 'more' ? taken.state : state
     }, fresh)
+
+  test('picks options of a multiple-choice question and takes them back until it is done', () => {
+    const picked = afterPresses('0.0', '0.2', '0.0.u')
     expect(picked.picked).toEqual(['Blue'])
     expect(take(several, { ...there, token: 's3cret.0.d' }, picked)).toMatchObject({
       type: 'answer',
       answer: [['Blue']],
     })
     expect(take(several, { ...there, token: 's3cret.0.d' })).toEqual({ type: 'error', error: texts.pickSeveral })
+  })
+
+  test('delivered twice picks an option, or takes it back, all the same', () => {
+    expect(afterPresses('0.0', '0.2', '0.0').picked).toEqual(['Red', 'Blue'])
+    expect(afterPresses('0.0', '0.2', '0.0.u', '0.0.u').picked).toEqual(['Blue'])
+  })
+
+  test('takes back what its button shows as picked', () => {
+    const ledger = { ...emptyLedger, asks: { que_1: { ...fresh, picked: ['Green'] } } }
+    const { cards } = viewOf(replyWith([], { asks: [several] }), { ledger, buttons: { perRow: 3, rows: 8, label: 40 } })
+    const data = cards.flatMap((card) => (card.type === 'ask' ? card.buttons.flat().map((button) => button.data) : []))
+    expect(data.map((token) => token.replace(/^[^.]*/, ''))).toEqual(['.0.0', '.0.1.u', '.0.2', '.0.d'])
   })
 
   test('shows what is picked, if its label has room', () => {

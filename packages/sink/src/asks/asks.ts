@@ -66,6 +66,8 @@ export type AskReading =
 /** The tokens of an ask's buttons. Each begins with the secret of the card that has the button. */
 export const tokens = {
   option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
+  /** Takes back an option that is picked. */
+  unpick: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}.u`,
   done: (secret: string, question: number): string => `${secret}.${question}.d`,
   /** Covers all questions from that one on. */
   form: (secret: string, question: number): string => `${secret}.${question}.f`,
@@ -163,7 +165,8 @@ function readPermissionInput(
 
 /**
  * Reads a press, a form or a text as an answer to the current question. The button of a form gives `form`. If several options
- * may be picked, a press toggles one and the result is `more`. A press of "done" without a pick, and a button of an earlier
+ * may be picked, a press picks one or takes it back, as its button says, and the result is `more`: a press that is delivered twice
+ * changes nothing the second time. A press of "done" without a pick, and a button of an earlier
  * question, give an error.
  */
 function readQuestionInput(
@@ -188,13 +191,16 @@ function readQuestionInput(
   }
   const opened = formStart(ask, token, state)
   if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { secret, texts }), state }
+  const unpicked = question.options.find((_, index) => tokens.unpick(secret, questionIndex, index) === token)
+  if (unpicked) {
+    const picked = state.picked.filter((label) => label !== unpicked.label)
+    return { type: 'more', state: { ...state, picked } }
+  }
   const option = question.options.find((_, index) => tokens.option(secret, questionIndex, index) === token)
   // A button of an earlier question, pressed again.
   if (!option) return { type: 'error', error: texts.alreadyResolved }
   if (!question.multiple) return withNextAnswer(ask, state, [option.label])
-  const picked = state.picked.includes(option.label)
-    ? state.picked.filter((label) => label !== option.label)
-    : [...state.picked, option.label]
+  const picked = [...new Set([...state.picked, option.label])]
   return { type: 'more', state: { ...state, picked } }
 }
 

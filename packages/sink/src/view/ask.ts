@@ -88,11 +88,12 @@ function questionCard(
   }
   const secret = secretOf(key)
   const choices = question.options.map(({ label }, index): Button => {
-    const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
+    const isPicked = state.picked.includes(label)
+    const mark = isPicked ? '☑ ' : question.multiple ? '☐ ' : ''
     // Every platform refuses a button without a label.
     return {
       label: `${mark}${escapeInvisible(label.trim()) || index + 1}`,
-      data: tokens.option(secret, questionIndex, index),
+      data: (isPicked ? tokens.unpick : tokens.option)(secret, questionIndex, index),
     }
   })
   if (question.multiple) choices.push({ label: texts.pickDone, data: tokens.done(secret, questionIndex) })

@@ -103,7 +103,9 @@ test('a voice note starts the program of the config alone, and neither its name 
     } as const
     telegram.say(1, '', { from: { id: 1, name: `Ann ${said}` }, file })
   }
-  await passes(() => words.every((said) => heard.includes(`${said} spoken`)))
+  const areHeard = (): boolean => words.every((said) => heard.includes(`${said} spoken`))
+  // Each note takes real time, in which much time of the test passes.
+  await expect.poll(async () => (await passes(areHeard)) >= 0 && areHeard()).toBe(true)
   const started = calls.splice(0).filter((call) => /child_process\.spawn /.test(call))
   expect(started).toHaveLength(3 * words.length)
   for (const call of started)

@@ -150,6 +150,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     clock,
     onRestored: ({ name, intake }) => {
       intakes.set(name, intake)
+      // No listener heard the earlier reports of its chats.
+      callLateListeners()
       // Hints of what came since it was restored found no intake.
       if (membership.others() > 0) facts.look(name)
       void intake.drain()
@@ -254,7 +256,6 @@ export function createBridge(options: BridgeOptions): Bridge {
     onBeat: (beat, timing) => {
       budgets.apply(beat)
       emitBeat(timing)
-      for (const edits of lateEdits.values()) void edits.callListeners().catch(onError)
     },
   })
   const { isHeld, whenHeld } = membership
@@ -271,6 +272,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     router: config.router,
     facts,
     onWoken: (shard) => void shards.find(shard)?.followWoken().catch(onError),
+    onLate: callLateListeners,
     lease: membership,
     moves: { loadMoves, learnMove },
     connections,
@@ -489,6 +491,11 @@ export function createBridge(options: BridgeOptions): Bridge {
       void shard.showAgain(ledger.sessionID, ledger.promptID).catch(onError)
       return true
     })
+  }
+
+  /** Calls the listeners for late edits of all channels. */
+  function callLateListeners(): void {
+    for (const edits of lateEdits.values()) void edits.callListeners().catch(onError)
   }
 
   /** Returns the reports of late edits of a channel. */

@@ -247,7 +247,7 @@ export function createMembers(): Members {
     const receiver = createReceiver({
       ...{ member: name, router: router as never, state: rows, shardOf: () => '07', lease: held },
       stateOf: (shard) => createShardRows(rows, shard),
-      onWoken: () => {},
+      ...{ onWoken: () => {}, onLate: () => {} },
       ...{ intakes: new Map(isOwner ? [['07', intake]] : []), people, mirrors },
       facts: { look: () => {}, lookAtAll: () => {} },
       moves: { loadMoves: async () => {}, learnMove: async () => {} },

@@ -14,8 +14,8 @@ export interface ChatMigrations {
   /** Loads the stored changes. Call it before the first message, and when another process may have stored one. */
   loadMoves(): Promise<void>
   /**
-   * Loads a stored change of the id of this chat, the first time that the chat is seen. Call it before a message is assigned to a
-   * shard: another process may have been told of the change a moment ago.
+   * Loads a stored change of the id of this chat, the first time that the chat is seen, unless it is private. Call it before a message
+   * is assigned to a shard: another process may have been told of the change a moment ago.
    */
   learnMove(place: ChatPlace): Promise<void>
 }
@@ -65,6 +65,8 @@ export function createChatMigrations(state: Pick<SharedState, 'read' | 'list' | 
 
   /** Looks for the change of a chat once. Messages that wait for the same look go on in their order. */
   async function learnMove(place: ChatPlace): Promise<void> {
+    // No platform changes the id of a private chat, see `onMoved`.
+    if (place.chat.kind === 'private') return
     const key = chatKey(place)
     if (storedKeys.has(key)) return
     const look = looks.get(key) ?? lookFor(key)

@@ -22,6 +22,9 @@ export interface ChannelLateEdits extends LateCalls {
   callListeners(): Promise<void>
 }
 
+/** The hint that a late call was reported. */
+export const lateHint = 'late'
+
 /**
  * Creates the reports of a channel. `onUnheard` is called with the key of a ledger whose report has no listener, and returns
  * whether one follows. If not, it is called again the next time.
@@ -36,11 +39,13 @@ export function createLateEdits(
   /** Reports for which `onUnheard` was called. */
   const unheard = createRecent<true>(mostUnheard)
   let isCalling = false
+  let isCalledAgain = false
   return { report, listen, callListeners }
 
   /** Stores a late call for the successor, for `keptMs`. Needs no lease, because this process has lost it. */
   async function report(key: string, { id }: Parameters<LateCalls['report']>[1]): Promise<void> {
-    await state.commitWithoutLease([{ type: 'put', key: prefix + key, value: id, expiresInMs: keptMs }])
+    const put = { type: 'put', key: prefix + key, value: id, expiresInMs: keptMs } as const
+    await state.commitWithoutLease([put], { hint: lateHint })
   }
 
   /**
@@ -58,16 +63,20 @@ export function createLateEdits(
   }
 
   /**
-   * Calls the listeners of all stored reports, and resolves when all are done. Does nothing while an earlier call is in
-   * progress. Then rejects with the error of the oldest report whose listener failed, if any.
+   * Calls the listeners of all stored reports, and resolves when all are done. While an earlier call is in progress, only makes that
+   * look once more. Then rejects with the error of the oldest report whose listener failed, if any.
    */
   async function callListeners(): Promise<void> {
+    isCalledAgain = true
     if (isCalling) return
     isCalling = true
     try {
-      const rows = await state.list(prefix)
-      const calls = await Promise.allSettled(rows.map(callListener))
-      for (const call of calls) if (call.status === 'rejected') throw call.reason
+      while (isCalledAgain) {
+        isCalledAgain = false
+        const rows = await state.list(prefix)
+        const calls = await Promise.allSettled(rows.map(callListener))
+        for (const call of calls) if (call.status === 'rejected') throw call.reason
+      }
     } finally {
       isCalling = false
     }

@@ -5,6 +5,7 @@ import type { AnswerInbound, Inbound } from '@reply/sink'
 import { type BridgeConnection, NotTakenError } from '@reply/sink/channel'
 import { createRecent, unsealToken } from '@reply/sink/internal'
 import type { ChatMigrations } from '../chats/chat-migrations.ts'
+import { lateHint } from '../chats/late-edits.ts'
 import { isOurThread, sessionOfMessage } from '../chats/our-messages.ts'
 import type { SeenMessages } from '../chats/seen-messages.ts'
 import { isOwnCommand } from '../commands/names.ts'
@@ -92,6 +93,8 @@ export function createReceiver(options: {
   readonly intakes: ReadonlyMap<string, Intake>
   /** Called with a shard for which a session may be handed over. Ignores one that this process does not own. */
   readonly onWoken: (shard: string) => void
+  /** Called when another process may have reported an edit that it made too late. */
+  readonly onLate: () => void
   readonly facts: Pick<Facts, 'look' | 'lookAtAll'>
   /** Whether this process may receive, and make calls. */
   readonly lease: Pick<HeldLease, 'whenHeld' | 'isHeld'>
@@ -106,7 +109,8 @@ export function createReceiver(options: {
   readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
 }): Receiver {
-  const { member, router, state, stateOf, shardOf, intakes, onWoken, facts, connections, people, seen } = options
+  const { member, router, state, stateOf, shardOf, intakes, onWoken, onLate } = options
+  const { facts, connections, people, seen } = options
   const { loadMoves, learnMove } = options.moves
   const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
@@ -146,6 +150,7 @@ export function createReceiver(options: {
       lookAgain()
       void look()
       facts.lookAtAll()
+      onLate()
     })
   }
 
@@ -195,12 +200,14 @@ export function createReceiver(options: {
     if (kind === 'fact') return facts.look(name)
     if (hint === `answer/${member}`) return forwarder.look()
     if (kind === 'wake') return onWoken(name)
+    if (hint === lateHint) return onLate()
     // Messages of that chat have later hints, so they are read once its new id is known.
     if (hint === 'moved') return void loadMoves().catch(onError)
     if (hint !== '') return
     forwarder.look()
     void look()
     facts.lookAtAll()
+    onLate()
   }
 
   /** Receives an action, and emits an event if that is left to a later delivery. */

@@ -57,8 +57,8 @@ export interface ChannelHost {
   /** Called when the channel starts or stops receiving. See `InboundStatus`. */
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   /**
-   * Called when the platform changes the id of a chat, for example when a Telegram group becomes a supergroup. Move what
-   * you store for the id `from` to the id `to`.
+   * Called when the platform changes the id of a chat that is not private, for example when a Telegram group becomes a supergroup.
+   * Move what you store for the id `from` to the id `to`.
    */
   readonly onMoved?: ((move: { readonly from: string; readonly to: string }) => Promise<void>) | undefined
   /**

@@ -14,19 +14,13 @@ afterEach(async () => await open.chats.close())
 const isPosting = (write: Write): boolean =>
   write.type === 'put' && keyWithoutShard(write.key).startsWith('execution/') && write.value.includes('"posting"')
 
-/**
- * Ann writes "one" and then `/stop`. A call of the store is held from right before the prompt is posted: the first one for which
- * `isHeld`.
- */
-async function stopWhilePosting(
-  isHeld: (call: { readonly key?: string; readonly writes?: readonly Write[] }) => boolean,
-) {
+/** Ann writes "one" and then `/stop`. What is done right before the prompt is posted is held: its checks, or the commit after them. */
+async function stopWhilePosting(held: 'checks' | 'commit') {
   const release = withResolvers<void>()
-  let isAboutToPost = false
   let isHolding = false
   let stored: Store | undefined
-  const hold = async (call: Parameters<typeof isHeld>[0]): Promise<void> => {
-    if (isHolding || !isAboutToPost || !isHeld(call)) return
+  const hold = async (what: typeof held): Promise<void> => {
+    if (isHolding || what !== held) return
     isHolding = true
     await release.promise
   }
@@ -36,7 +30,7 @@ async function stopWhilePosting(
       client.prompt(input, {
         ...options,
         onPosting: async (posted) => {
-          isAboutToPost = true
+          await hold('checks')
           await onPosting?.(posted)
         },
       }),
@@ -47,12 +41,8 @@ async function stopWhilePosting(
       stored = store
       return {
         ...store,
-        read: async (key) => {
-          await hold({ key })
-          return await store.read(key)
-        },
         commit: async (writes, ...given) => {
-          await hold({ writes })
+          if (writes.some(isPosting)) await hold('commit')
           return await store.commit(writes, ...given)
         },
       }
@@ -71,9 +61,7 @@ async function stopWhilePosting(
 }
 
 test('a run that is stopped before its prompt is posted stays over when the checks of its post end later', async () => {
-  const { telegram, said, heard, passes, release, ends } = await stopWhilePosting(
-    ({ key }) => key !== undefined && keyWithoutShard(key).startsWith('route/'),
-  )
+  const { telegram, said, heard, passes, release, ends } = await stopWhilePosting('checks')
   await passes(() => said(1).includes(texts.canceled))
   release()
   telegram.say(1, 'two')
@@ -83,9 +71,7 @@ test('a run that is stopped before its prompt is posted stays over when the chec
 })
 
 test('a run that is stopped while the post of its prompt is being stored is over after that', async () => {
-  const { telegram, said, passes, release, ends } = await stopWhilePosting(
-    ({ writes }) => writes?.some(isPosting) === true,
-  )
+  const { telegram, said, passes, release, ends } = await stopWhilePosting('commit')
   const polls = telegram.count('getUpdates')
   await passes(() => telegram.count('getUpdates') > polls + 20)
   release()

@@ -1,4 +1,4 @@
-import type { Clock } from '@reply/core'
+import type { Client, Clock } from '@reply/core'
 import { withResolvers } from '@reply/sink/internal'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
@@ -51,6 +51,8 @@ interface Member {
   onStoreCall: () => void
   /** Returns until when a call of the store waits: a read of a key, or a commit of writes in JSON. */
   slows: ((call: 'read' | 'commit', what: string) => Promise<void> | undefined) | undefined
+  /** Called right before a prompt is checked the last time, and posted. That waits for it. */
+  beforePost: (() => Promise<void>) | undefined
 }
 
 let clock: HandClock
@@ -201,7 +203,11 @@ async function startMember(ownToken = token): Promise<Member> {
       router: { messagesPerMinute: 1000 },
     }),
     ...{ clock: own, store: ownStore },
-    connectTo: () => agent.connectTo(async () => await awake),
+    connectTo: () =>
+      withBeforePost(
+        agent.connectTo(async () => await awake),
+        async () => await member.beforePost?.(),
+      ),
     secret: (source) => ('env' in source && source.env === 'SECRET' ? secretToken : ownToken),
     load: async () => platform.channel,
     onError: (error) => errors.push(error),
@@ -239,11 +245,26 @@ async function startMember(ownToken = token): Promise<Member> {
     hasAskedForShards: false,
     onStoreCall: () => {},
     slows: undefined,
+    beforePost: undefined,
   }
   members.push(member)
   await passes('it is started', () => isStarted, 60_000)
   await starting
   return member
+}
+
+/** Makes the client wait for `wait` right before it checks a prompt the last time, stores that it is posted, and posts it. */
+function withBeforePost(client: Client, wait: () => Promise<void>): Client {
+  return {
+    ...client,
+    prompt: (input, { onPosting, ...options } = {}) => {
+      const onPostingLater: typeof onPosting = async (posted) => {
+        await wait()
+        await onPosting?.(posted)
+      }
+      return client.prompt(input, { ...options, onPosting: onPostingLater })
+    },
+  }
 }
 
 /** Lets time pass until it is so, at most for 30 s. Resolves with how much did, in ms. */
@@ -859,27 +880,26 @@ test('a bridge that stops while it is cut off from the store leaves messages and
 test('a prompt is posted once, although its owners freeze and stop right before that', async () => {
   const before = await startMember()
   const isPlanned = (): boolean => [...memory.values.values()].some(({ value }) => value.includes('"phase":"planned"'))
-  /** The last step before the prompt is stored as posted. */
-  const isLastRead = (call: string, what: string): boolean =>
-    call === 'read' && what.startsWith('route/') && isPlanned()
   const never = new Promise<void>(() => {})
-  before.slows = (call, what) => (isLastRead(call, what) ? never : undefined)
+  before.beforePost = async () => await never
   telegram.say(1, 'hold')
   await passes('it is about to be posted', isPlanned)
   before.freeze()
-  const [read, note] = [withResolvers<void>(), withResolvers<void>()]
-  let reads = 0
+  const [post, note] = [withResolvers<void>(), withResolvers<void>()]
+  let posts = 0
   let notes = 0
   const owner = await startMember()
+  owner.beforePost = async () => {
+    posts += 1
+    await post.promise
+  }
   owner.slows = (call, what) => {
-    // The first one is made before the run is followed again.
-    if (isLastRead(call, what) && reads++ > 0) return read.promise
     // What it notes of a prompt that an earlier process began.
-    if (reads < 2 || call !== 'commit' || !/^\[{"type":"put","key":"suspect/.test(what)) return undefined
+    if (posts === 0 || call !== 'commit' || !/^\[{"type":"put","key":"suspect/.test(what)) return undefined
     notes += 1
     return note.promise
   }
-  await passes('it is about to be posted again, and noted', () => reads > 1 && notes > 0)
+  await passes('it is about to be posted again, and noted', () => posts > 0 && notes > 0)
   let isStopped = false
   void owner.bridge.stop().then(() => {
     isStopped = true
@@ -888,7 +908,7 @@ test('a prompt is posted once, although its owners freeze and stop right before 
     for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
   await turns()
-  read.resolve()
+  post.resolve()
   await turns()
   note.resolve()
   await passes('it is stopped', () => isStopped)

@@ -11,6 +11,8 @@ import type { Routes } from './routes.ts'
 const keptMs = 2_592_000_000
 /** How many entries `ownKeys` and `checkedSessions` have at most. */
 const mostOwn = 10_000
+/** How many keys `checkedSessions` has for a session at most. A ledger with another one is always read. */
+const mostOfSession = 100
 /** For how many ledgers this caches which messages are remembered. Those of others are remembered again. */
 const mostKnown = 1000
 
@@ -42,8 +44,8 @@ export function ledgersOf({
   const rememberedIDs = createRecent<ReadonlySet<string>>(mostKnown)
   /** Keys without the id of a prompt that this process uses. */
   const ownKeys = createRecent<true>(mostOwn)
-  /** Sessions that were searched for ledgers of earlier processes. */
-  const checkedSessions = createRecent<true>(mostOwn)
+  /** By session that was searched for ledgers of earlier processes: the keys without the id of a prompt that may have one. */
+  const checkedSessions = createRecent<Set<string>>(mostOwn)
   /** By the key of a reply: the key of the ledger of an earlier process that the reply continues. */
   const continuedKeys = new Map<string, string>()
   const prefix = `ledger/${channel}/`
@@ -77,20 +79,28 @@ export function ledgersOf({
     if (!hasPrompt(key)) ownKeys.set(key, true)
     // Another reply continues this ledger.
     if ([...continuedKeys.values()].includes(key)) return undefined
-    const session = key.slice(0, key.lastIndexOf('/') + 1)
-    if (!ledgerKeyOf(key) || checkedSessions.has(session)) return await state.read(keyOf(key))
+    const session = sessionOf(key)
+    const readKeys = checkedSessions.get(session)
+    // Those of earlier processes were found by then, and only this one has stored any since.
+    if (readKeys && !hasPrompt(key) && !readKeys.has(key) && readKeys.size < mostOfSession) {
+      readKeys.add(key)
+      return undefined
+    }
+    if (!ledgerKeyOf(key) || readKeys) return await state.read(keyOf(key))
     // One without a prompt most likely begins now, so only the others of its session can be there, and one call finds all.
     const own = hasPrompt(key) ? await state.read(keyOf(key)) : undefined
     if (own !== undefined) return own
     const stored = await state.list(keyOf(session))
-    checkedSessions.set(session, true)
+    const others = stored.map((row) => row.key.slice(prefix.length))
+    checkedSessions.set(session, new Set([key, ...others].filter((one) => !hasPrompt(one))))
     return stored.find((row) => row.key === keyOf(key))?.value ?? leftStatusLedger(key, stored)
   }
 
   /**
    * Returns the newest ledger of a status message that an earlier process left in the session, whose stored ledgers these are, and
-   * remembers that this reply continues it. Undefined if there is none. If a process exits before a reply's prompt is known, the ledger's key is never read again, so the next reply of the session continues it and removes the status.
-   * The prompt of that one may not be known either: a reply that this process posts itself begins without one.
+   * remembers that this reply continues it. Undefined if there is none. If a process exits before a reply's prompt is known, the
+   * ledger's key is never read again, so the next reply of the session continues it and removes the status. The prompt of that one may
+   * not be known either: a reply that this process posts itself begins without one.
    */
   function leftStatusLedger(key: string, stored: readonly StoredValue[]): string | undefined {
     for (const row of stored.toReversed()) {
@@ -135,9 +145,15 @@ export function ledgersOf({
     await state.withRetries(() => state.commit([put, ...removalsOfReplaced(key, formerKey), ...remembered]))
     continuedKeys.delete(key)
     if (formerKey !== undefined) continuedKeys.delete(formerKey)
+    if (formerKey !== undefined) checkedSessions.get(sessionOf(key))?.delete(formerKey)
     if (server === undefined) return
     rememberedIDs.set(key, new Set(refs.map(({ id }) => id)))
   }
+}
+
+/** Returns the beginning of the keys of all replies of a session in a chat. */
+function sessionOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('/') + 1)
 }
 
 /** Whether the key ends with the id of the prompt. Until that is known, it ends with the start time of the reply. */

@@ -21,10 +21,15 @@ import { sessionOfMessage } from './our-messages.ts'
 export interface Routes {
   /** Returns the route of a place. Undefined if the config has no server for it. */
   routeOf(place: ChatPlace): Promise<Route | undefined>
+  /** Like `routeOf`, and remembers what was stored, for `writeRoute`. */
+  findRoute(place: ChatPlace): Promise<FoundRoute>
   /** Returns the route of a prompt in a place with this route. A reply to a message of the bot continues that message's session. */
   routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>, placeRoute: Route): Promise<Route>
-  /** Returns the writes that replace the route of a place, for a year. Its thread then counts as one that the bot works in. */
-  writeRoute(place: ChatPlace, route: Route): readonly Write[]
+  /**
+   * Returns the writes that replace the route of a place, for a year. Its thread then counts as one that the bot works in. With `found`,
+   * they conflict if the route has changed since it was found.
+   */
+  writeRoute(place: ChatPlace, route: Route, found?: FoundRoute): readonly Write[]
   /** Returns the writes that make the place use a session, and list it among its sessions. */
   writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
   /** Returns the writes that list a session among those of the place, which works with it from then on. Takes the messages of `rememberForNextSession`. */
@@ -46,6 +51,14 @@ export interface Routes {
   writeAuthor(promptID: string, author: Author): Write
   /** Returns the author of the prompt that started a run. Undefined if it was sent elsewhere, or more than 90 days ago. */
   authorOf(promptID: string): Promise<Author | undefined>
+}
+
+/** The route of a place at some time. */
+export interface FoundRoute {
+  /** Undefined if the config has no server for the place. */
+  readonly route: Route | undefined
+  /** What the state had. Undefined for nothing. */
+  readonly stored: string | undefined
 }
 
 /** An actor of a channel. */
@@ -87,7 +100,8 @@ export function createRoutes(
   /** By place: messages whose session is not known yet. */
   const waitingMessages = createRecent<readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>(mostPlaces)
   return {
-    routeOf,
+    routeOf: async (place) => (await findRoute(place)).route,
+    findRoute,
     routeOfPrompt,
     writeRoute,
     writeSwitch,
@@ -102,16 +116,16 @@ export function createRoutes(
   }
 
   /**
-   * Returns the stored route of a place, or a new one with only the server. Undefined if the config names no server for it.
-   * Ignores a stored route to another server than the one that the config names.
+   * Finds the stored route of a place, or a new one with only the server. None if the config names no server for it. Ignores a
+   * stored route to another server than the one that the config names.
    */
-  async function routeOf(place: ChatPlace): Promise<Route | undefined> {
+  async function findRoute(place: ChatPlace): Promise<FoundRoute> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
     const server = serverOfChat(options, place)
     const route = stored === undefined ? undefined : toRoute(stored)
     // The config chooses the server. A session on another server is no longer used.
-    if (server === undefined) return undefined
-    return route?.server === server ? route : { server }
+    if (server === undefined) return { route: undefined, stored }
+    return { route: route?.server === server ? route : { server }, stored }
   }
 
   /**
@@ -125,12 +139,12 @@ export function createRoutes(
   }
 
   /** Returns the writes that store a route. A thread with one counts as one that the bot works in. */
-  function writeRoute(place: ChatPlace, route: Route): readonly Write[] {
+  function writeRoute(...[place, route, found]: Parameters<Routes['writeRoute']>): readonly Write[] {
     const key = placeKey(place)
     const shared = mirrors.keyOf(place)
-    const value = JSON.stringify(route)
+    const row = { key: `route/${shared}`, value: JSON.stringify(route), expiresInMs: routeMs }
     return [
-      { type: 'put', key: `route/${shared}`, value, expiresInMs: routeMs },
+      found ? { type: 'compare-and-set', expected: found.stored, ...row } : { type: 'put', ...row },
       // A mirrored thread has no route of its own, so a row marks it as one that the bot works in.
       ...(shared === key ? [] : [{ type: 'put', key: `ours/${key}`, value: '', expiresInMs: routeMs } as const]),
     ]

@@ -17,12 +17,14 @@ import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
 import { oneLine, withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
+import type { FoundRoute } from '../chats/routes.ts'
 import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
 import { runAgainButtons, writeUnknownRun } from '../failed/failure-rows.ts'
 import { takenOverError } from '../members/membership.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
 import { type Execution, statusOf } from '../state/execution.ts'
+import type { OwnRows } from '../state/registry.ts'
 import { createOrderedCommits } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
@@ -43,10 +45,8 @@ export interface PlannedRun {
   readonly execution: Execution
   readonly route: Route
   readonly client: Client
-  /** The session of the place when the run started. A reply to a message may use another one. */
-  readonly placeSessionID: string | undefined
-  /** The title for the next session of the place, when the run started. */
-  readonly placeTitle: string | undefined
+  /** The route of the place when the run started. A reply to a message may use another session. */
+  readonly placeRoute: FoundRoute
   /** How long ago an earlier process started it, in ms. Default: it starts now. */
   readonly ageMs?: number | undefined
 }
@@ -78,7 +78,7 @@ interface PostAttempt {
  * Returns the run at once. Errors end the run, and go to `onError`.
  */
 export function beginRun(services: BridgeServices, planned: PlannedRun, host: RunHost): ActiveRun {
-  const { client, placeSessionID, placeTitle, ageMs = 0 } = planned
+  const { client, placeRoute, ageMs = 0 } = planned
   const { sinks, onSession, isStopping } = host
   const { state, registry, routes, channels, people, requireSafe, clock, asks, answeredBy, failed, emit, onError } =
     services
@@ -101,6 +101,10 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   /** Whether the last try is followed by another one. Undefined until that is decided. */
   let isTriedAgain: boolean | undefined
   const commitInOrder = createOrderedCommits(state)
+  /** What this process stored of the newest run of the session. */
+  let ownNewest: string | undefined
+  /** Returns how long ago this process stored the log, in ms. */
+  let sinceLoggedMs: (() => number) | undefined
   const found = withResolvers<void>()
   const accepted = withResolvers<void>()
   const canceled = withResolvers<void>()
@@ -363,26 +367,40 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const { sessionID, directory } = posted
     await requireSafe(server, directory)
     onSession(sessionID)
-    // A run must not fail because the store does for a while.
-    const now = await state.withRetries(() => routes.routeOf(prompt))
     // Otherwise the next process would have to look for it on the server, although it was not sent. Checked right before it is
     // stored: a shard that stops waits for prompts that are being posted by then.
     if (isStopping()) throw takenOverError()
     // A stop does not wait for these checks. The end of the run may be stored by now.
     if (thisAttempt.isOver) throw new BridgeError('inbound', texts.canceled)
-    // Someone may have chosen another session, agent or model meanwhile.
-    const isOtherChosen = now?.sessionID !== placeSessionID || now?.title !== placeTitle
-    const routeWrites =
-      isOtherChosen && now
-        ? routes.writeUsed(prompt, { server, sessionID })
-        : routes.writeSwitch(prompt, { ...(now ?? route), server, sessionID })
+    const used = routes.writeUsed(prompt, { server, sessionID })
     const newest = registry.writeNewest({ ...execution, phase: 'posting', posted, sessionID })
     // Other members must not take the prompt for one that was written elsewhere.
     const authors = posted.messageID === undefined ? [] : [routes.writeAuthor(posted.messageID, prompt)]
-    const stored = updateExecution({ phase: 'posting', posted, sessionID }, [...routeWrites, ...newest, ...authors])
+    const writesFrom = (found: FoundRoute): readonly Write[] => [
+      ...writesToUse(sessionID, found),
+      ...used,
+      ...newest,
+      ...authors,
+    ]
+    const stored = updateExecution({ phase: 'posting', posted, sessionID }, writesFrom(placeRoute), async () =>
+      // A run must not fail because the store does for a while.
+      writesFrom(await state.withRetries(() => routes.findRoute(prompt))),
+    )
     thisAttempt.stored = stored.catch(() => {})
     await stored
+    ownNewest = newest[0]?.value
     await lease.whenHeld()
+  }
+
+  /**
+   * Returns the writes that make a session the place's own. They conflict if its route is not as it was found: someone may have chosen
+   * another agent or model. Empty if someone has chosen another session or title since the run started.
+   */
+  function writesToUse(sessionID: string, found: FoundRoute): readonly Write[] {
+    const { route: now } = found
+    const isOtherChosen = now?.sessionID !== placeRoute.route?.sessionID || now?.title !== placeRoute.route?.title
+    if (isOtherChosen && now) return []
+    return routes.writeRoute(prompt, { ...(now ?? route), server, sessionID, title: undefined }, found)
   }
 
   /**
@@ -458,6 +476,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       const [promptID] = reply.promptIDs
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await updateExecution({ phase: 'delivering', ...statusOf(reply), finishedAt: clock.now() }, [log, ...authors])
+      sinceLoggedMs = stopwatch(clock)
     }
     if (show.isElsewhere()) {
       // A process that goes on before that finds the prompt, which an agent may have stored as a run of its own.
@@ -487,8 +506,12 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   async function storeDelivered(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
     const phase = isMissing ? 'undelivered' : 'done'
-    const atEnd = await registry.writesAtEnd({ ...execution, phase })
-    await updateExecution({ phase }, [...failed.write(missing), ...atEnd])
+    const writesAtEnd = async (own: OwnRows): Promise<readonly Write[]> => {
+      const atEnd = await registry.writesAtEnd({ ...execution, phase }, own)
+      return [...failed.write(missing), ...atEnd]
+    }
+    const own = { newest: ownNewest, loggedAgoMs: sinceLoggedMs?.() }
+    await updateExecution({ phase }, await writesAtEnd(own), async () => await writesAtEnd({}))
     failed.reportAll(missing)
     return undefined
   }
@@ -546,11 +569,13 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Changes and stores the execution, together with other writes and the notices of its end, and emits its events. Retries
-   * while the store fails, and rejects when the bridge stops meanwhile.
+   * while the store fails, and rejects when the bridge stops meanwhile. If the other writes may conflict, `onConflict` resolves with
+   * those of the next try.
    */
   async function updateExecution(
     change: Partial<Execution>,
-    more: Parameters<typeof state.commit>[0] = [],
+    more: readonly Write[] = [],
+    onConflict?: () => Promise<readonly Write[]>,
   ): Promise<void> {
     const ended = { ...execution, ...change }
     // Until then the run counts as running: a bridge that stops meanwhile stores it as it is here.
@@ -559,7 +584,12 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     // Another change may replace it before this one is stored.
     const after = { ...execution, ...change }
     execution = after
-    await commitInOrder([registry.writeExecution(after), ...more, ...told])
+    const writesWith = (others: readonly Write[]): readonly Write[] => [
+      registry.writeExecution(after),
+      ...others,
+      ...told,
+    ]
+    await commitInOrder(writesWith(more), onConflict && (async () => writesWith(await onConflict())))
     if (told.length > 0) void notices.send()
     events.onChanged(before, after)
   }

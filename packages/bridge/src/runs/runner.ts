@@ -389,13 +389,13 @@ export function createRunner(services: BridgeServices): Runner {
    * its place has no server, or removed meanwhile.
    */
   async function storeAndStart(prompt: QueuedPrompt, removal: readonly Write[]): Promise<ActiveRun | undefined> {
-    const [placeRoute, id] = await Promise.all([routes.routeOf(prompt), registry.newID(prompt)])
-    const client = placeRoute && servers.get(placeRoute.server)
-    if (!placeRoute || !client) {
+    const [placeRoute, id] = await Promise.all([routes.findRoute(prompt), registry.newID(prompt)])
+    const client = placeRoute.route && servers.get(placeRoute.route.server)
+    if (!placeRoute.route || !client) {
       await refusePrompt(prompt, removal, texts.noRoute(`${prompt.channel}:${prompt.chat.id}`))
       return undefined
     }
-    const route = await routes.routeOfPrompt(prompt, placeRoute)
+    const route = await routes.routeOfPrompt(prompt, placeRoute.route)
     const execution: Execution = {
       id,
       // The run counts its own tries.
@@ -415,10 +415,7 @@ export function createRunner(services: BridgeServices): Runner {
     if (router.receipts && !prompt.isSteer)
       await channels.tryPost(prompt, { text: texts.started(execution.id), silent: true })
     const mirrorPosts = postToMirrors(services, prompt, route)
-    return startRun(
-      { execution, route, client, placeSessionID: placeRoute.sessionID, placeTitle: placeRoute.title },
-      mirrorPosts,
-    )
+    return startRun({ execution, route, client, placeRoute }, mirrorPosts)
   }
 
   /**
@@ -637,17 +634,10 @@ export function createRunner(services: BridgeServices): Runner {
       return { begun: Promise.resolve(), found: Promise.resolve(), ended }
     }
     const begun = state
-      .withRetries(() => routes.routeOf(prompt))
-      .then((stored) => {
-        const route = stored ?? { server }
-        return startRun({
-          execution,
-          route: { ...route, server, ...(sessionID !== undefined && { sessionID }) },
-          client,
-          placeSessionID: route.sessionID,
-          placeTitle: route.title,
-          ageMs,
-        })
+      .withRetries(() => routes.findRoute(prompt))
+      .then((placeRoute) => {
+        const route = { ...placeRoute.route, server, ...(sessionID !== undefined && { sessionID }) }
+        return startRun({ execution, route, client, placeRoute, ageMs })
       })
     const found = begun.then(async (run) => await Promise.race([run.found, run.ended])).catch(onError)
     return {

@@ -4,6 +4,7 @@ import { clip } from '@reply/sink/internal'
 import type { Mirrors } from '../config/mirrors.ts'
 import type { ChatPlace } from '../place.ts'
 import type { PutWrite } from '../store/apply-writes.ts'
+import type { Write } from '../store/store.ts'
 import { toExecution, toLog } from './decode.ts'
 import type { Execution, LogLine } from './execution.ts'
 import { keyInShard } from './shard-of.ts'
@@ -24,9 +25,9 @@ export interface Registry {
   writeNewest(execution: Execution): readonly PutWrite[]
   /**
    * Resolves with the writes to commit with that of an execution that is over: its log then lasts at least as long. If it is the
-   * newest run of its session, it is remembered for a day from then on.
+   * newest run of its session, it is remembered for a day from then on. With `own.newest`, they conflict if it is not.
    */
-  writesAtEnd(execution: Execution): Promise<readonly PutWrite[]>
+  writesAtEnd(execution: Execution, own?: OwnRows): Promise<readonly Write[]>
   /** Returns the newest run of each session of this shard, the one that was remembered first comes first. */
   newestOfSessions(): Promise<readonly NewestRun[]>
   /** Whether the store has a newer run of a session in another shard, whose chat then shows the session's unprompted runs. */
@@ -49,6 +50,14 @@ export interface Registry {
   followReply(execution: Execution, reply: () => Reply | undefined): () => void
   /** Returns the last lines of the log of an execution: from the reply while it runs, then from the store. */
   logOf(execution: Execution): Promise<readonly LogLine[]>
+}
+
+/** What this process stored of a run, so that it need not be read. */
+export interface OwnRows {
+  /** The last value of `writeNewest`. */
+  readonly newest?: string | undefined
+  /** How long ago the log was stored while the run was not over, in ms. */
+  readonly loggedAgoMs?: number | undefined
 }
 
 /** The newest run of a session. */
@@ -150,23 +159,30 @@ export function createRegistry(options: {
   }
 
   /**
-   * Reads the log and the newest run of the session, with retries. The log is only written again if it would not last as long as
-   * the execution, because it may be long.
+   * Reads the log and the newest run of the session, with retries, unless this process knows what it stored. The log is only written
+   * again if it would not last as long as the execution, because it may be long.
    */
-  async function writesAtEnd(execution: Execution): Promise<readonly PutWrite[]> {
-    const { server, sessionID, id } = execution
+  async function writesAtEnd(execution: Execution, own: OwnRows = {}): Promise<readonly Write[]> {
     return await state.withRetries(async () => {
-      const [newest, log] = await Promise.all([
-        sessionID === undefined ? undefined : state.read(newestKey(server, sessionID)),
-        renewedLog(execution),
-      ])
-      const isNewest = newest !== undefined && toExecution(newest).id === id
-      return [...log, ...(isNewest ? writeNewest(execution) : [])]
+      const [log, newest] = await Promise.all([renewedLog(execution, own), renewedNewest(execution, own)])
+      return [...log, ...newest]
     })
   }
 
+  /** Resolves with the writes that remember a run once more as the newest of its session. Nothing if it is known not to be. */
+  async function renewedNewest(execution: Execution, { newest: expected }: OwnRows): Promise<readonly Write[]> {
+    const { server, sessionID, id } = execution
+    if (expected !== undefined)
+      return writeNewest(execution).map((write, index) =>
+        index === 0 ? { ...write, type: 'compare-and-set', expected } : write,
+      )
+    const newest = sessionID === undefined ? undefined : await state.read(newestKey(server, sessionID))
+    return newest !== undefined && toExecution(newest).id === id ? writeNewest(execution) : []
+  }
+
   /** Resolves with the write of the log of an execution that is over. Nothing without a log, and if the stored one lasts long enough. */
-  async function renewedLog(execution: Execution): Promise<readonly PutWrite[]> {
+  async function renewedLog(execution: Execution, { loggedAgoMs }: OwnRows): Promise<readonly PutWrite[]> {
+    if (loggedAgoMs !== undefined && loggedAgoMs + listedMs <= loggedMs && execution.phase === 'done') return []
     const key = logKey(execution)
     const stored = await readWithExpiry(state, key)
     const lines = logOfFollowed(execution) ?? (stored ? toLog(stored.value) : [])

@@ -252,20 +252,28 @@ export async function readWithExpiry(state: Pick<State, 'list'>, key: string): P
 
 /**
  * Returns a function that commits writes with retries, in the order of its calls. For a row that each call stores as a whole: a retry
- * of an earlier one would undo a later one. Rejects like `State.withRetries`, and the next call is made nevertheless.
+ * of an earlier one would undo a later one. If a write conflicts, commits what `onConflict` resolves with instead, or nothing without
+ * it. Rejects like `State.withRetries`, and the next call is made nevertheless.
  */
 export function createOrderedCommits({
   commit,
   withRetries,
-}: Pick<State, 'commit' | 'withRetries'>): (writes: readonly Write[]) => Promise<void> {
+}: Pick<State, 'commit' | 'withRetries'>): (
+  writes: readonly Write[],
+  onConflict?: () => Promise<readonly Write[]>,
+) => Promise<void> {
   let last: Promise<void> = Promise.resolve()
-  return async (writes) => {
+  return async (writes, onConflict) => {
     const before = last
     const over = withResolvers<void>()
     last = over.promise
     try {
       await before
-      await withRetries(() => commit(writes))
+      let isMade = await withRetries(() => commit(writes))
+      while (onConflict && !isMade) {
+        const others = await onConflict()
+        isMade = await withRetries(() => commit(others))
+      }
     } finally {
       over.resolve()
     }

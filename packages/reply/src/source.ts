@@ -18,6 +18,7 @@ export type {
   CommandInfo,
   ConnectionOptions,
   CreateInput,
+  Following,
   MessageRead,
   ModelInfo,
   Reach,

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter } from '@reply/core/internal'
 import {
+  type ConnectionOptions,
   createLocalAgent,
+  type Following,
   type LocalAsk,
   type LocalEnding,
   type LocalRun,
@@ -117,6 +119,14 @@ export function codex(options: CodexOptions = {}): Source {
   const newestTurns = new Map<string, string | undefined>()
   /** Threads that were open when the connection to a listener was lost, and have not been read again. */
   const lost = new Set<string>()
+  /** The sessions that the client of a listener follows. Undefined before the first connection. */
+  let following: Following | undefined
+  /** Whether all threads that the listener has open are followed. */
+  let hasAll = false
+  /** Threads of a listener that were read, and whose messages don't come since then. */
+  const left = new Set<string>()
+  /** Threads of a listener that are being opened or followed. Never rejects. */
+  const opening = new Map<string, Promise<unknown>>()
   /** Threads that are read, or whose picture is, with what came of them since then. */
   const heldMessages = new Map<string, unknown[]>()
   /** Resolves when the last prompt of a thread was taken or refused, and its model taken back. */
@@ -149,12 +159,15 @@ export function codex(options: CodexOptions = {}): Source {
     },
     find: async ({ sessionID }) => {
       try {
-        return await resume(sessionID)
+        return await openSession(sessionID)
       } catch (error) {
         // Codex has one error for a missing thread and for one that can't be read.
         if (error instanceof ReplyError && error.type === 'refused') return undefined
         throw error
       }
+    },
+    refresh: async (sessionID) => {
+      if (left.has(sessionID)) await openThread(sessionID)
     },
     prompt: async (run, prompt) => {
       const input = await promptItems(name, prompt)
@@ -168,10 +181,11 @@ export function codex(options: CodexOptions = {}): Source {
     read: async ({ sessionID }, history) => {
       const turnsOf = async (threadId: string) => {
         const known = resumed.get(threadId)
-        if (known) return known.filter(({ status }) => status !== 'inProgress')
-        const found = await listTurns(threadId, mostRead)
+        const found = known?.toReversed() ?? (await listTurns(threadId, mostRead))
+        const newestAt = threadId === sessionID ? found.findIndex(({ id }) => id === newestTurns.get(threadId)) : -1
         newestTurns.set(threadId, found[0]?.id)
-        return found.toReversed()
+        const unread = (newestAt === -1 ? found : found.slice(0, newestAt)).toReversed()
+        return known ? unread.filter(({ status }) => status !== 'inProgress') : unread
       }
       const write = async (run: LocalRun, event: CodexOutput) => writer.write(run, await withPicture(event), undefined)
       for (const open of await addTurns(sessionID, history, write, turnsOf)) turns.continueTurn(open)
@@ -205,7 +219,119 @@ export function codex(options: CodexOptions = {}): Source {
     (sessionID, cause) => agent.wake({ sessionID, directory: agent.session(sessionID)?.directory }, cause),
   )
   // A listener may start later, so prompts wait for it.
-  return { ...agent.source, isLocal: url === undefined }
+  return url === undefined ? agent.source : { ...agent.source, isLocal: false, connect, working }
+
+  /** Opens a connection. Unless all sessions are followed, also disconnects from the listener when it ends. */
+  async function* connect(connection: ConnectionOptions): ReturnType<Source['connect']> {
+    following = connection.following
+    following?.onAdded((added) => {
+      // A turn may have begun between the read of a session and this.
+      for (const { sessionID } of added) if (left.has(sessionID)) void follow(sessionID)
+      return []
+    })
+    try {
+      yield* agent.source.connect(connection)
+    } finally {
+      if (connection.signal.aborted && !isEveryFollowed()) disconnect()
+    }
+  }
+
+  /** Ends the connection to the listener. The next call that needs it connects again. */
+  function disconnect(): void {
+    const ended = program
+    if (!ended) return
+    handleEnd(undefined, '')
+    void ended.close()
+  }
+
+  /** Returns what works. If all sessions are followed now, first opens the threads that the listener has open. */
+  async function working(directory: string | undefined): ReturnType<Source['working']> {
+    const known = await agent.source.working(directory)
+    if (hasAll || !isEveryFollowed() || !program) return known
+    const agents = new Set(turns.agentThreads())
+    for (const threadID of await ask('thread/loaded/list', {}, threadIDsIn))
+      if (!threads.has(threadID) && !agents.has(threadID)) await openLoaded(threadID)
+    hasAll = true
+    return await agent.source.working(directory)
+  }
+
+  /** Opens a thread that the listener has open. Does nothing for a sub-agent's, and for one without a turn, which can't be opened. */
+  async function openLoaded(threadID: string): Promise<void> {
+    try {
+      if ((await readThread(threadID)).parentID === undefined) await openThread(threadID)
+    } catch (error) {
+      if (!(error instanceof ReplyError && error.type === 'refused')) throw error
+    }
+  }
+
+  /** Whether the client follows all sessions. */
+  function isEveryFollowed(): boolean {
+    return following === undefined || following.isEvery()
+  }
+
+  /** Whether the messages of a thread are needed: its session is followed, or something of this client goes on in it. */
+  function isNeeded(threadID: string): boolean {
+    if (isEveryFollowed() || following?.includes(threadID) || sending.has(threadID)) return true
+    return agent.run(threadID) !== undefined || turns.openTurns(threadID).length > 0
+  }
+
+  /** Whether a thread is open whose messages are not needed any more. */
+  function isUnneeded(threadID: string): boolean {
+    return url !== undefined && threads.has(threadID) && !isNeeded(threadID)
+  }
+
+  /**
+   * Opens a thread of a listener whose messages don't come, and reads what this client has not read of it. Its turn that goes on
+   * becomes the current run. Does nothing for a thread that is open. Rejects with `refused` if Codex can't open it.
+   */
+  async function openThread(threadID: string): Promise<SessionInfo> {
+    while (opening.has(threadID)) await opening.get(threadID)
+    const known = threads.has(threadID) ? agent.session(threadID) : undefined
+    return known ?? (await asOpening(threadID, openAndRead(threadID)))
+  }
+
+  /** Notes that a thread is being opened until the promise settles. */
+  async function asOpening<T>(threadID: string, opened: Promise<T>): Promise<T> {
+    opening.set(
+      threadID,
+      opened.then(
+        () => opening.delete(threadID),
+        () => opening.delete(threadID),
+      ),
+    )
+    return await opened
+  }
+
+  /** Does what `openThread` does. */
+  async function openAndRead(threadID: string): Promise<SessionInfo> {
+    heldMessages.set(threadID, [])
+    try {
+      const found = agent.update(await readThread(threadID))
+      const isWaiting = await ask('thread/resume', { threadId: threadID, excludeTurns: true }, (response) => {
+        openedIn(response)
+        return isWaitingIn(response)
+      })
+      left.delete(threadID)
+      await agent.readAgain(threadID)
+      if (isWaiting) await untilRequested(threadID)
+      return found
+    } finally {
+      handleHeld(threadID)
+    }
+  }
+
+  /**
+   * Has Codex send no more of a thread whose messages are not needed. Codex still tells when it becomes active. A later call about
+   * the session opens it again.
+   */
+  function leave(threadID: string): void {
+    hasAll = false
+    threads.delete(threadID)
+    left.add(threadID)
+    rpc.request('thread/unsubscribe', { threadId: threadID }).catch((cause: unknown) => {
+      if (program && cause instanceof ReplyError) onError(cause)
+    })
+  }
 
   /**
    * Interrupts the turn of the run. Does nothing if it has no turn so far, or if the turn was interrupted before, also
@@ -251,16 +377,18 @@ export function codex(options: CodexOptions = {}): Source {
   async function sendPrompt(run: LocalRun, prompt: SourcePrompt, input: readonly PromptItem[]): Promise<void> {
     const { sessionID, promptID } = run
     const earlier = sending.get(sessionID)
-    let sent = (): void => {}
-    sending.set(
-      sessionID,
-      new Promise((resolve) => {
-        sent = resolve
-      }),
-    )
+    let resolveSent = (): void => {}
+    const own = new Promise<void>((resolve) => {
+      resolveSent = resolve
+    })
+    const sent = (): void => {
+      if (sending.get(sessionID) === own) sending.delete(sessionID)
+      resolveSent()
+    }
+    sending.set(sessionID, own)
     try {
       await earlier
-      if (!threads.has(sessionID)) await resume(sessionID)
+      if (!threads.has(sessionID)) await openSession(sessionID)
       // The model of an earlier prompt could not be taken back.
       await settings.restore(sessionID)
       if (aborted.has(run)) return run.end({ type: 'aborted' })
@@ -312,6 +440,11 @@ export function codex(options: CodexOptions = {}): Source {
   function requireProgram(): Pick<JsonProgram, 'send'> {
     if (program) return program
     throw new ReplyError('unreachable', `${name} is not connected. The next connection starts it again.`)
+  }
+
+  /** Opens a thread that is not open. If not all are followed, others may work in it, so this also reads it. Rejects as `resume` does. */
+  async function openSession(threadID: string): Promise<SessionInfo> {
+    return url === undefined || isEveryFollowed() ? await resume(threadID) : await openThread(threadID)
   }
 
   /** Opens an earlier thread, and returns it as a session. Rejects with `refused` if Codex has none that it can read. */
@@ -382,6 +515,9 @@ export function codex(options: CodexOptions = {}): Source {
     threads.clear()
     heldMessages.clear()
     asked.clear()
+    hasAll = isEveryFollowed()
+    for (const { sessionID, parentID } of [...newestTurns.keys()].flatMap((id) => agent.session(id) ?? []))
+      if (url !== undefined && parentID === undefined && !isNeeded(sessionID)) left.add(sessionID)
     connectionID = randomUUID()
     if (url === undefined) turns.clear()
     const mine = await open(({ code, signal, last }) => {
@@ -431,18 +567,20 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Follows the root threads that are open in the listener. Their turns that go on become the current runs, or continue those of
+   * Follows the root threads that are open in the listener, and needed. Their turns that go on become the current runs, or continue those of
    * the last connection. Leaves out threads that Codex can't resume, because they have no turn. Rejects for other errors.
    */
   async function followLoaded(): Promise<void> {
     const loaded = new Set(await ask('thread/loaded/list', {}, threadIDsIn))
-    for (const threadID of loaded) await followThread(threadID, true)
+    for (const threadID of loaded) if (isNeeded(threadID)) await followThread(threadID, true)
     // Their process was restarted, or they were closed there.
     for (const threadID of lost) if (turns.openTurns(threadID).length > 0) await followThread(threadID, false)
     lost.clear()
     const read = new Set<string>()
     const nextAgent = (): string | undefined =>
-      turns.agentThreads().find((id) => !read.has(id) && (loaded.has(id) || turns.openTurns(id).length > 0))
+      turns
+        .agentThreads()
+        .find((id) => !read.has(id) && ((loaded.has(id) && isNeeded(id)) || turns.openTurns(id).length > 0))
     // Each may have others below it.
     for (let threadID = nextAgent(); threadID !== undefined; threadID = nextAgent()) {
       const agentID = threadID
@@ -546,10 +684,19 @@ export function codex(options: CodexOptions = {}): Source {
 
   /**
    * Follows a thread of another client, whose turn has begun. Shows that turn as a run. Does nothing
-   * without a listener, for a thread that is followed already, and for a sub-agent's. Reports errors.
+   * without a listener, for a thread that is open already or not needed, and for a sub-agent's. Reports errors.
    */
   async function follow(threadID: string): Promise<void> {
     if (url === undefined || threads.has(threadID) || heldMessages.has(threadID)) return
+    if (!isNeeded(threadID)) {
+      hasAll = false
+      return
+    }
+    await asOpening(threadID, followActive(threadID))
+  }
+
+  /** Does what `follow` does. */
+  async function followActive(threadID: string): Promise<void> {
     heldMessages.set(threadID, [])
     try {
       const found = await readThread(threadID)
@@ -557,10 +704,10 @@ export function codex(options: CodexOptions = {}): Source {
       const response = await onceStored(async () => await rpc.request('thread/resume', { threadId: threadID }))
       const all = turnsOfResumed(response)
       openedIn(response)
+      left.delete(threadID)
       agent.update(found)
       resumed.set(threadID, all)
-      await agent.read(threadID)
-      newestTurns.set(threadID, all.at(-1)?.id)
+      await agent.readAgain(threadID)
       for (const turn of all) {
         if (turn.status !== 'inProgress') continue
         for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
@@ -647,8 +794,10 @@ export function codex(options: CodexOptions = {}): Source {
   function handleMessage(value: unknown): void {
     const message = decodeRpc(value)
     if (message?.type === 'response') return rpc.settle(message)
-    const held = heldMessages.get(threadIDOf(message?.params) ?? '')
+    const threadID = threadIDOf(message?.params) ?? ''
+    const held = heldMessages.get(threadID)
     if (held) return void held.push(value)
+    if (left.has(threadID) && !isNeeded(threadID)) return
     if (message?.type === 'notification') applyNotice(decodeNotification(message.method, message.params), value)
     if (message?.type !== 'request') return
     const { id, method, params } = message
@@ -676,6 +825,7 @@ export function codex(options: CodexOptions = {}): Source {
         return
       case 'event': {
         const { event } = notice
+        if (event.type === 'turn' && isUnneeded(event.threadID)) return leave(event.threadID)
         if (event.type === 'turn' && newestTurns.has(event.threadID)) newestTurns.set(event.threadID, event.turnID)
         if (event.type === 'call' && event.picturePath !== undefined) return void writeWithPicture(event, value)
         return turns.write(event, value)
@@ -687,7 +837,7 @@ export function codex(options: CodexOptions = {}): Source {
       case 'settings':
         return settings.changed(notice.threadID, notice.settings)
       case 'active':
-        return void follow(notice.threadID)
+        return isUnneeded(notice.threadID) ? leave(notice.threadID) : void follow(notice.threadID)
       default:
         return notice satisfies never
     }

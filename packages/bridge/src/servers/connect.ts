@@ -54,12 +54,14 @@ export interface ConnectServerOptions {
 export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<Client> {
   const { secret, secretNames, whenHeld, ...rest } = options
   const { url, agent, directory, username, password, token } = server
+  // One of the members watches the server, see `ServerWatches`.
+  const follow = 'own'
   if (agent !== undefined && url !== undefined) {
     const beforeChange = whenHeld && (async () => await mayChange(whenHeld))
     const listening = { cwd: directory, url, token: token && secret(token), beforeChange, onError: rest.onError }
     const source = (await loadAgentSource())(agent, listening)
     // Other members use the same agent.
-    return connectSource(whenHeld ? leasedSource(source, whenHeld) : source, { ...rest, directory })
+    return connectSource(whenHeld ? leasedSource(source, whenHeld) : source, { ...rest, follow, directory })
   }
   if (agent !== undefined) {
     const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
@@ -70,8 +72,6 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
   const own = whenHeld && { fetch: callFetch(whenHeld) }
-  // One of the members watches the server, see `ServerWatches`.
-  const follow = 'own'
   return connect({ ...rest, ...own, follow, url, directory, username, password: password && secret(password) })
 }
 

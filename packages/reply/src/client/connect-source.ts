@@ -39,18 +39,13 @@ const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
  * the client also closes the source. Throws `invalid` for invalid options.
  */
 export function connectSource(source: Source, options: DriveOptions = {}): Client {
-  return connectFollowing(source, options, 'all')
-}
-
-/** Does what `connectSource` does. With `own`, for a source that skips sessions that aren't followed. */
-export function connectFollowing(source: Source, options: DriveOptions, follow: 'all' | 'own'): Client {
   const callerSettings = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false
   // Calls in flight fail when the owner closes the connection; those errors are not reported.
   const onError = safeOnError((error: ReplyError) => {
     if (!isClosed) callerSettings.onError(error)
   })
-  const { directory } = options
+  const { directory, follow = 'all' } = options
   const settings = {
     ...callerSettings,
     directory,

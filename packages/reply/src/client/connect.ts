@@ -3,7 +3,7 @@ import { safeOnError } from '../error.ts'
 import { createOpenCode } from '../source/detect.ts'
 import { type Address, toAddress } from '../source/http/address.ts'
 import type { Client } from './client.ts'
-import { connectFollowing } from './connect-source.ts'
+import { connectSource } from './connect-source.ts'
 
 /**
  * Connects to an OpenCode server with one event stream, which all sessions share. Throws only for invalid options, with
@@ -13,7 +13,7 @@ export function connect(options: ConnectOptions = {}): Client {
   const { clock, random, onError } = toSettings(options)
   const address = toAddress(options)
   const source = createOpenCode({ ...toCallSettings(options), address, clock, random, onError: safeOnError(onError) })
-  const client = connectFollowing(source, options, options.follow ?? 'all')
+  const client = connectSource(source, options)
   connectedTo.set(client, { ...address, directory: options.directory })
   return client
 }

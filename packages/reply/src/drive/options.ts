@@ -18,14 +18,6 @@ export interface ConnectOptions extends DriveOptions {
    * environment's if you pass no `url`, else none.
    */
   readonly password?: string | undefined
-  /**
-   * The sessions whose events to read. With `own` only those that this client prompts, resumes or watches, with their
-   * sub-agents: frames of all others are skipped before they are parsed, and the event stream is closed after 30 s
-   * without a prompt, an open reply or a watch. The next one opens it again, before it is posted. `on` then reports only
-   * these sessions. A watch of a directory or of the whole server reads all while it lasts. For several programs that
-   * share a server. Default: `all`.
-   */
-  readonly follow?: 'all' | 'own' | undefined
   /** Used for all requests, including the event stream. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
   /** How long a call waits for a response, in ms. Default 30,000. */
@@ -44,6 +36,14 @@ export interface DriveOptions {
    * it. Default: the server's own directory.
    */
   readonly directory?: string | undefined
+  /**
+   * The sessions whose events to read. With `own` only those that this client prompts, resumes or watches, with their
+   * sub-agents: those of all others are skipped before they are parsed, and the event stream is closed after 30 s
+   * without a prompt, an open reply or a watch. The next one opens it again, before it is posted. `on` then reports only
+   * these sessions. A watch of a directory or of the whole server reads all while it lasts. For several programs that
+   * share a server: OpenCode, Codex with a `url`, or a source of your own that reads `following`. Default: `all`.
+   */
+  readonly follow?: 'all' | 'own' | undefined
   /**
    * Receives errors that don't stop the client, for example lost connections, malformed frames and failing observers.
    * Default: they are ignored.
@@ -103,7 +103,7 @@ export interface DriveOptions {
 type Defaults = {
   readonly [K in keyof Omit<
     DriveOptions,
-    'directory' | 'onFrame' | 'onConnection' | 'silenceMs' | 'clock' | 'backOff' | 'stalledAfterMs'
+    'directory' | 'follow' | 'onFrame' | 'onConnection' | 'silenceMs' | 'clock' | 'backOff' | 'stalledAfterMs'
   >]-?: NonNullable<DriveOptions[K]>
 }
 

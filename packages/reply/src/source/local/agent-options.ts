@@ -31,6 +31,11 @@ export interface LocalAgentOptions {
    */
   readonly find?: ((place: SessionRef) => Promise<SessionInfo | undefined>) | undefined
   /**
+   * Called before each call about a session that this program knows. For an agent that other programs use too, whose output in a
+   * session may not have been received: receive it from now on, and call `readAgain`. Default: nothing is missed.
+   */
+  readonly refresh?: ((sessionID: string) => Promise<void>) | undefined
+  /**
    * Reads what a session of an earlier process holds, and adds its runs to `history`, oldest first. Called once for each
    * session that `find` opened or `sessions` lists, and for a copy up to a message that is not among the last runs, before
    * its first prompt. After that, the session's content is what its runs emit. Should reject with a `ReplyError`, for example `gone`. With it the source can read its sessions, so that a
@@ -125,6 +130,11 @@ export interface LocalAgent {
    * calls would wait for the start.
    */
   read(sessionID: string): Promise<void>
+  /**
+   * Calls `LocalAgentOptions.read` again for a session that was read, to add the runs that it got since then. They emit nothing
+   * until that is over. Reads the whole session if it was not read.
+   */
+  readAgain(sessionID: string): Promise<void>
   /**
    * Call this when the agent died. All runs fail with this error, and the connection breaks. The next connection calls
    * `start` again.

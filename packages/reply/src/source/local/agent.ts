@@ -116,6 +116,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     wake,
     update: sessions.store,
     read: readOnce,
+    readAgain,
     fail: failAllRuns,
     lose: loseConnection,
   }
@@ -175,7 +176,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   async function findSession(place: SessionRef): Promise<SessionInfo> {
     throwIfClosed()
     await endGap()
-    return await sessions.find(place)
+    const isKnown = sessions.get(place.sessionID) !== undefined
+    const found = await sessions.find(place)
+    if (isKnown) await options.refresh?.(place.sessionID)
+    return found
   }
 
   /**
@@ -218,7 +222,12 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   async function readOnce(sessionID: string): Promise<void> {
     const runningRead = reads.get(sessionID)
     if (runningRead) return await runningRead
-    if (logs.has(sessionID) || !options.read || !capabilities().canRead) return
+    if (!logs.has(sessionID)) await readAgain(sessionID)
+  }
+
+  /** Adds to the log of a session what it lacks, if the agent can be read. */
+  async function readAgain(sessionID: string): Promise<void> {
+    if (!options.read || !capabilities().canRead) return
     const read = readPast(options.read, sessionID)
     reads.set(sessionID, read)
     try {
@@ -230,18 +239,19 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   /**
    * Fills the session's log with the runs of an earlier process, without emitting events. Its last run becomes the
-   * current one if it is still going. A failed read drops the log.
+   * current one if it is still going. A failed first read drops the log.
    */
   async function readPast(read: NonNullable<LocalAgentOptions['read']>, sessionID: string): Promise<void> {
     const place = { sessionID, directory: sessions.get(sessionID)?.directory }
     const past: PastRead = { isOver: false, at: undefined }
     let newest: OwnedRun | undefined
+    const isNew = !logs.has(sessionID)
     openLog(sessionID)
     try {
       await read(place, { run: addPastRun })
     } catch (error) {
       newest?.end({ type: 'aborted' })
-      logs.delete(sessionID)
+      if (isNew) logs.delete(sessionID)
       throw error
     } finally {
       past.isOver = true

@@ -461,6 +461,7 @@ export function createIntake(options: {
    * album, or the queue has no prompt of that album by the same author, or that prompt changed or started meanwhile.
    */
   async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<QueuedPrompt | undefined> {
+    if (entry.albumID === undefined) return undefined
     const album = (await runner.queuedPrompts(entry)).findLast((one) => isOfAlbum(one, entry))
     // An album has one author. A message of someone else is a prompt of its own.
     if (!album || album.channel !== entry.channel || album.actor.id !== entry.actor.id) return undefined

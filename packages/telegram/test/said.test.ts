@@ -72,9 +72,9 @@ describe('files', () => {
     expect(files).toEqual([
       [{ name: 'a.document', mime: 'x/y', size: 3 }],
       [{ name: 'photo.jpg', mime: 'image/jpeg', size: 3 }],
-      [{ name: 'voice.ogg', mime: 'x/y', size: 3 }],
-      [{ name: 'a.audio', mime: 'x/y', size: 3 }],
-      [{ name: 'a.video', mime: 'x/y', size: 3 }],
+      [{ name: 'voice.ogg', mime: 'x/y', size: 3, seconds: 1 }],
+      [{ name: 'a.audio', mime: 'x/y', size: 3, seconds: 1 }],
+      [{ name: 'a.video', mime: 'x/y', size: 3, seconds: 1 }],
     ])
   })
 

@@ -271,7 +271,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     member,
     router: config.router,
     facts,
-    onWoken: (shard) => void shards.find(shard)?.followWoken().catch(onError),
+    // The next owner of a shard that is about to stop watches what is handed over to it.
+    onWoken: (shard) => void (stopped ?? shards.find(shard)?.followWoken().catch(onError)),
     onLate: callLateListeners,
     lease: membership,
     moves: { loadMoves, learnMove },

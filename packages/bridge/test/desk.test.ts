@@ -217,13 +217,12 @@ test('/follow leaves a run that the chat already follows as it is, and says so, 
   telegram.say(1, '/follow none')
   await passes(shows('shows nothing of runs'))
   askIn(run, 'two')
-  await passes(shows('Answered elsewhere'))
   await passes(() => false, 1000)
   const goesOn = (words: string) => posted(words).map(({ text }) => text.includes('already follows go on as before'))
   expect(goesOn('with what was asked')).toEqual([true])
   expect(goesOn('shows the questions')).toEqual([false])
   expect(posted('shows nothing of runs').map(({ text }) => /go on/.test(text))).toEqual([false])
-  expect(buttonsOf('touch one')).toEqual([0])
+  expect(buttonsOf('touch one')).toEqual([2])
   expect(posted('touch two')).toEqual([])
   telegram.say(1, '/follow asks')
   await passes(shows('touch two'))
@@ -270,6 +269,9 @@ test('a new request reaches only the chat that has the session by then, and what
     ['0', '2', '2'],
     ['', '2', '2'],
   ])
+  // It has left the run, which goes on.
+  telegram.say(1, '/stop')
+  await passes(shows('Nothing is running here'))
   telegram.say(1, '/switch ses_desk')
   await passes(() => isSo('touch one', '2', '2', '2') && isSo('touch two', '2', '2', '2'))
   const answers = askIn(run, 'three')

@@ -149,15 +149,19 @@ test('what a chat follows is told by the same rules', async () => {
 
 test('a chat gets new requests of a run until another one has the session, or the chat follows nothing', async () => {
   const session = { server: 'home', sessionID: 'ses_1' }
-  const isHere = async (rows: Rows, author?: string, ...more: [object?, object?, ReturnType<typeof createMirrors>?]) =>
-    await rulesOf(rows, ...more).isFollowedBy(ann, session, author)
+  const where = async (rows: Rows, author?: string, ...more: [object?, object?, ReturnType<typeof createMirrors>?]) =>
+    await rulesOf(rows, ...more).asksGo(ann, session, author)
   const bob = { 'session-chat/home/ses_1': { channel: 'tg', chat: { id: '2', kind: 'private' } } }
-  expect([await isHere(works), await isHere(works, 'Name')]).toEqual([true, true])
-  expect([await isHere(bob), await isHere({}), await isHere({}, undefined, home)]).toEqual([false, false, false])
-  expect(await isHere(bob, undefined, {}, {}, createMirrors([['tg:1', 'tg:2']]))).toBe(true)
-  expect(await isHere(works, undefined, { follow: 'none' })).toBe(false)
+  expect([await where(works), await where(works, 'Name')]).toEqual(['here', 'here'])
+  expect([await where(bob), await where({}), await where({}, undefined, home)]).toEqual([
+    'elsewhere',
+    'nowhere',
+    'elsewhere',
+  ])
+  expect(await where(bob, undefined, {}, {}, createMirrors([['tg:1', 'tg:2']]))).toBe('here')
+  expect(await where(works, undefined, { follow: 'none' })).toBe('nowhere')
   const hers = promptedBy('1', ann.chat)
-  expect([await isHere(hers), await isHere(hers, 'Name')]).toEqual([true, false])
+  expect([await where(hers), await where(hers, 'Name')]).toEqual(['here', 'nowhere'])
 })
 
 test('a run of a chat that left its session is not followed, although its server makes the ids of prompts', async () => {
@@ -269,7 +273,7 @@ test('a reply that was opened for a prompt of the chat, and that the prompt of a
   expect(looked).toEqual(['msg_2 Theirs'])
 })
 
-test('an open reply is looked at again on request: with its session also if it is followed, otherwise only if it is not', async () => {
+test('an open reply is looked at again on request: with its session or if it waits also if it is followed, otherwise only if it is not', async () => {
   const looked: string[] = []
   let follower: object | undefined
   const followers = createFollowers(
@@ -294,9 +298,12 @@ test('an open reply is looked at again on request: with its session also if it i
   await see(asking)
   expect([looked.length, await again('ses_2'), await again(), await again('ses_1')]).toEqual([1, 1, 2, 3])
   follower = {}
-  expect([await again(), await again(), await again('ses_1')]).toEqual([4, 4, 5])
+  expect([await again(), await again(), await again('ses_1')]).toEqual([4, 5, 6])
+  const prompt = { text: 'Theirs', files: [], parts: [{ id: 'prt_2' }] }
+  await see({ ...asking, phase: 'working', asks: [], prompt } as unknown as Reply)
+  expect([await again(), await again('ses_1')]).toEqual([6, 7])
   await see({ ...asking, phase: 'settled' })
-  expect(await again('ses_1')).toBe(5)
+  expect(await again('ses_1')).toBe(7)
 })
 
 test('the hint to look again has the server and the session', () => {

@@ -1,18 +1,19 @@
 import { emptyReply, type Observation, observerOf, type Reply } from '@reply/core'
 import { expect, test } from 'vitest'
+import type { WhereAsksGo } from '../src/runs/follow-target.ts'
 import { createFollowedAsks } from '../src/runs/followed-asks.ts'
 
 const ask = (requestID: string, status = 'pending') => ({ requestID, status, type: 'question', questions: [{}] })
 const asking = (...asks: readonly object[]): Reply =>
   ({ ...emptyReply('ses_1'), phase: 'blocked', asks }) as unknown as Reply
 
-/** The requests of a chat that shows `known`, as their ids and states in each observation, and how often it has left them. */
+/** The requests of a chat that shows `known`, as their ids and states in each observation, and how many it does not get. */
 function stage(known: readonly object[] = []) {
   const seen: string[] = []
   const made = {
     seen,
-    isHere: true,
-    left: 0,
+    where: 'here' as WhereAsksGo,
+    notHere: 0,
     see,
     followed: undefined as unknown as ReturnType<typeof createFollowedAsks>,
   }
@@ -22,8 +23,8 @@ function stage(known: readonly object[] = []) {
       const asks = reply.asks.map(({ requestID, status }) => `${requestID} ${status}`)
       seen.push([`${type}:`, ...asks, reply.phase].join(' '))
     }),
-    isStillHere: async () => made.isHere,
-    onLeft: () => void made.left++,
+    asksGo: async () => made.where,
+    onNotHere: () => void made.notHere++,
     now: () => 1,
     onError: (error) => {
       throw error
@@ -38,10 +39,10 @@ function stage(known: readonly object[] = []) {
   }
 }
 
-test('a new request is shown while the chat follows the run, and the others are withdrawn once it does not', async () => {
+test('a new request is shown while the chat follows the run, and the others are withdrawn once another chat does', async () => {
   const chat = stage()
   await chat.see('questionAsked', asking(ask('one')))
-  chat.isHere = false
+  chat.where = 'elsewhere'
   await chat.see('questionAsked', asking(ask('one'), ask('two')))
   await chat.see('partAdded', asking(ask('one'), ask('two')))
   await chat.see('partAdded', asking(ask('one', 'answered'), ask('two')))
@@ -51,12 +52,12 @@ test('a new request is shown while the chat follows the run, and the others are 
     'partAdded: one withdrawn working',
     'partAdded: one answered working',
   ])
-  expect(chat.left).toBe(1)
+  expect([chat.notHere, chat.followed.hasLeft()]).toEqual([1, true])
 })
 
 test('a request that an earlier process showed is not looked at again, and is withdrawn with the next new one', async () => {
   const chat = stage([ask('one')])
-  chat.isHere = false
+  chat.where = 'elsewhere'
   await chat.see('replyStarted', asking(ask('one')))
   await chat.see('questionAsked', asking(ask('one'), ask('two')))
   expect(chat.seen).toEqual(['replyStarted: one pending blocked', 'askWithdrawn: one withdrawn working'])
@@ -64,9 +65,9 @@ test('a request that an earlier process showed is not looked at again, and is wi
 
 test('what waits is shown again once the chat follows the run again', async () => {
   const chat = stage([ask('one')])
-  chat.isHere = false
+  chat.where = 'elsewhere'
   await chat.see('questionAsked', asking(ask('one'), ask('two')))
-  chat.isHere = true
+  chat.where = 'here'
   chat.followed.lookAgain()
   chat.followed.lookAgain()
   await chat.see('partAdded', asking(ask('one'), ask('two')))
@@ -75,5 +76,21 @@ test('what waits is shown again once the chat follows the run again', async () =
     'askWithdrawn: one withdrawn working',
     ...Array.from({ length: 4 }, () => `questionAsked: ${both}`),
     `partAdded: ${both}`,
+  ])
+})
+
+test('a new request that no chat is to show leaves those alone that are shown, and is shown once the chat is to', async () => {
+  const chat = stage([ask('one')])
+  chat.where = 'nowhere'
+  await chat.see('questionAsked', asking(ask('one'), ask('two')))
+  await chat.see('partAdded', asking(ask('one'), ask('two')))
+  expect([chat.notHere, chat.followed.hasLeft()]).toEqual([1, false])
+  chat.where = 'here'
+  chat.followed.lookAgain()
+  await chat.see('partAdded', asking(ask('one', 'answered'), ask('two')))
+  expect(chat.seen).toEqual([
+    'partAdded: one pending blocked',
+    'questionAsked: one pending two pending blocked',
+    'partAdded: one answered two pending blocked',
   ])
 })

@@ -369,6 +369,8 @@ export async function startWorld(options: {
         async (...given: Given): Promise<Result> => {
           await untilAlive()
           await suspended
+          // It may have died in between.
+          if (isDead) await untilAlive()
           if (clock.now() < failsUntil) throw new StoreError('failed', 'The disk is full.')
           const result = await call(...given)
           await untilAlive()

@@ -859,7 +859,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
       const woken = await beginElsewhere(stage)
       // A process that ends before it has left finds the request as one that was refused already.
       const isLeft = (): boolean => inState(stage, 'session-chat/') === 0
-      await stage.passes('the chat leaves the session', () => isLeft() || stage.isEnded)
+      await stage.passes('the chat leaves the session', () => isLeft() || (stage.isEnded && stage.isOver()))
       stage.telegram.block(1, false)
       woken.end()
     },

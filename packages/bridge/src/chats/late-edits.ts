@@ -70,16 +70,18 @@ export function createLateEdits(
     isCalledAgain = true
     if (isCalling) return
     isCalling = true
+    let failed: PromiseRejectedResult | undefined
     try {
       while (isCalledAgain) {
         isCalledAgain = false
         const rows = await state.list(prefix)
         const calls = await Promise.allSettled(rows.map(callListener))
-        for (const call of calls) if (call.status === 'rejected') throw call.reason
+        failed ??= calls.find((call) => call.status === 'rejected')
       }
     } finally {
       isCalling = false
     }
+    if (failed) throw failed.reason
   }
 
   /**

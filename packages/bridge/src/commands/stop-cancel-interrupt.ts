@@ -170,8 +170,9 @@ function shownBelow(
 /** The runs of a place that can be stopped there. */
 function stoppable(runs: CommandServices['runs'], place: ChatPlace): readonly ActiveRun[] {
   const active = runs.active(place)
+  if (active.length > 0) return active
   // A run that was started elsewhere is not active if the chat shows only its asks.
-  return active.length > 0 ? active : runs.followed(place).filter((run) => run.execution().followed === 'asks')
+  return runs.followed(place).filter((run) => run.execution().followed === 'asks' && !run.hasLeft?.())
 }
 
 /**

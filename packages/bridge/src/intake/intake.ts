@@ -343,6 +343,8 @@ export function createIntake(options: {
     if (album) return scheduleAlbum(album, isSteering)
     // If a crash of the machine undoes this, the message is still in the inbox.
     await state.commit([...removal, runner.enqueue(entry)], { survives: 'process' })
+    // The note below may wait long for its turn in the chat's budget.
+    if (entry.albumID === undefined) runner.startQueue(entry)
     if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering)))
       await postQueuePosition(entry)
     if (hasNote) return actOncePrepared(entry, busy)
@@ -352,8 +354,7 @@ export function createIntake(options: {
       return await postQueuePosition(entry)
     }
     if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
-    if (entry.albumID === undefined) runner.startQueue(entry)
-    else scheduleAlbum(entry, isSteering)
+    if (entry.albumID !== undefined) scheduleAlbum(entry, isSteering)
   }
 
   /**

@@ -49,6 +49,8 @@ export interface ActiveRun {
   readonly join?: ((prompt: JoiningPrompt) => void) | undefined
   /** Shows the requests that wait again, if the chat had left the run. Absent for runs that were not started elsewhere. */
   readonly lookAgain?: (() => void) | undefined
+  /** Whether the chat has left the run, whose requests another chat shows. Absent for runs that were not started elsewhere. */
+  readonly hasLeft?: (() => boolean) | undefined
   /** Resolves when the prompt is about to be posted or was found after a restart, or when that failed. Never rejects. */
   readonly found: Promise<void>
   /** Resolves when the server has the prompt, or when the run has ended. Never rejects. */

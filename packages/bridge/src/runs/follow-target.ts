@@ -47,14 +47,17 @@ export interface FollowScope {
   readonly hasNoAsks: boolean
 }
 
+/** Where the next request of a run that a chat follows is shown. */
+export type WhereAsksGo = 'here' | 'elsewhere' | 'nowhere'
+
 /** Decides which chat follows a run that was started elsewhere. */
 export interface FollowRules {
   readonly findTarget: FindFollowTarget
   /**
-   * Whether a chat that follows a run of the session is to show the next request of it: no other chat has the session by now, and the chat
-   * still follows something. `author` as in `FollowTarget`.
+   * Resolves with where the next request of a run is shown that a chat follows: in that chat, in the chat that has the session by now, or
+   * in none. `author` as in `FollowTarget`.
    */
-  isFollowedBy(place: ChatPlace, session: SessionRef, author: string | undefined): Promise<boolean>
+  asksGo(place: ChatPlace, session: SessionRef, author: string | undefined): Promise<WhereAsksGo>
   /** Resolves with what `findTarget` decides about a chat with this route. */
   scopeOf(place: ChatPlace, route: Route): Promise<FollowScope>
 }
@@ -78,7 +81,7 @@ export function createFollowRules({
 }): FollowRules {
   const chatServers: ChatServers = { servers: Object.keys(config.servers), routes: config.routes, withFirstID }
   const showsAsks = config.router.progress.enabled
-  return { findTarget, isFollowedBy, scopeOf }
+  return { findTarget, asksGo, scopeOf }
 
   /** See `FindFollowTarget`. */
   async function findTarget(...[server, reply]: Parameters<FindFollowTarget>): Promise<FollowDecision | undefined> {
@@ -110,11 +113,12 @@ export function createFollowRules({
   }
 
   /** See `FollowRules`. A run of another chat is followed only where the session was taken over. */
-  async function isFollowedBy(...[place, session, author]: Parameters<FollowRules['isFollowedBy']>): Promise<boolean> {
+  async function asksGo(...[place, session, author]: Parameters<FollowRules['asksGo']>): Promise<WhereAsksGo> {
     const { server, sessionID } = session
     const found = await chatFor(server, sessionID)
-    if (!found || mirrors.keyOf(found.place) !== mirrors.keyOf(place)) return false
-    return (author === undefined || found.role === 'session') && (await modeOf(place, server)) !== 'none'
+    const isTakenOver = author === undefined || found?.role === 'session'
+    if (!found || !isTakenOver || (await modeOf(found.place, server)) === 'none') return 'nowhere'
+    return mirrors.keyOf(found.place) === mirrors.keyOf(place) ? 'here' : 'elsewhere'
   }
 
   /** See `FollowRules`. */
@@ -223,8 +227,8 @@ export interface Followers {
    */
   observe(): ReplyObserver
   /**
-   * Calls `begin` again for open replies, because another chat may follow them now: for those of a session, also if a chat follows
-   * them already, or without one for all that no chat follows.
+   * Calls `begin` again for open replies, because another chat may follow them now: for those of a session, or for all that wait for an
+   * answer or that no chat follows.
    */
   lookAgain(sessionID?: string): void
 }
@@ -280,7 +284,7 @@ export function createFollowers(
     /** See `Followers`. */
     function lookAgain(sessionID: string | undefined): void {
       if (signsOf(newest) === '' || (sessionID !== undefined && sessionID !== newest.sessionID)) return
-      if (sessionID !== undefined || followers.size === 0) beginNow()
+      if (sessionID !== undefined || followers.size === 0 || pendingAsks(newest).length > 0) beginNow()
       // The look-up that is in progress may have read what was before.
       else lookedAt = ''
     }

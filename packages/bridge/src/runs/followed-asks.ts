@@ -1,43 +1,48 @@
 import { type Ask, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { toError } from '../error.ts'
+import type { WhereAsksGo } from './follow-target.ts'
 import { createGate, passOn } from './show-run.ts'
 
 /** Which requests of a run that was started elsewhere its chat shows: all, until the chat no longer is the one that follows the run. */
 export interface FollowedAsks {
   /** Passes an observation on, with the requests that the chat shows. One with a new request waits for the decision about it. */
   pass(observation: Observation): void
-  /** Decides again, if the chat has left the run. */
+  /** Decides again, if the chat gets no new requests. */
   lookAgain(): void
+  /** Whether another chat shows the requests. */
+  hasLeft(): boolean
 }
 
 /**
- * Creates the decision for one run. Before a new request is passed on to `observer`, asks `isStillHere` whether the chat still follows the
- * run. If not, the requests that it shows are withdrawn there, it gets no new ones, and `onLeft` is called for each new one. `known`: the
- * requests that the chat shows already. Errors go to `onError`, and the chat then shows what it did.
+ * Creates the decision for one run. Before a new request is passed on to `observer`, asks `asksGo` where it is to be shown. If another
+ * chat is to show it, the requests that this one shows are withdrawn. If no chat is to, they stay. This chat gets no new ones then, and
+ * `onNotHere` is called for each. `known`: the requests that the chat shows already. Errors go to `onError`, and the chat then
+ * shows what it did.
  */
 export function createFollowedAsks({
   known,
   observer,
-  isStillHere,
-  onLeft,
+  asksGo,
+  onNotHere,
   now,
   onError,
 }: {
   readonly known: readonly Ask[]
   readonly observer: ReplyObserver
-  readonly isStillHere: (reply: Reply) => Promise<boolean>
-  readonly onLeft: (reply: Reply) => void
+  readonly asksGo: (reply: Reply) => Promise<WhereAsksGo>
+  readonly onNotHere: (reply: Reply) => void
   readonly now: () => number
   readonly onError: (error: Error) => void
 }): FollowedAsks {
   const looked = idsOf(known)
   /** The requests that the chat shows, or has shown. */
   const shown = new Set(looked)
-  /** When the chat left the run. Undefined while it follows it. */
-  let leftAt: number | undefined
+  let where: WhereAsksGo = 'here'
+  /** When another chat began to show the requests. */
+  let leftAt = 0
   let newest: Reply | undefined
   const gate = createGate(observerOf(show), onError)
-  return { pass, lookAgain }
+  return { pass, lookAgain, hasLeft: () => where === 'elsewhere' }
 
   function pass(observation: Observation): void {
     const { reply } = observation
@@ -49,18 +54,19 @@ export function createFollowedAsks({
   }
 
   function lookAgain(): void {
-    if (leftAt === undefined || newest === undefined || newest.phase === 'settled') return
+    if (where === 'here' || newest === undefined || newest.phase === 'settled') return
+    const hidden = pendingAsks(newest).filter(({ requestID }) => where === 'elsewhere' || !shown.has(requestID))
     void gate.holdUntil(decide(newest))
-    for (const ask of pendingAsks(newest)) gate.pass(askedAgain(ask, newest))
+    for (const ask of hidden) gate.pass(askedAgain(ask, newest))
   }
 
-  /** Decides whether the chat still follows the run. */
   async function decide(reply: Reply): Promise<void> {
     try {
-      const isHere = await isStillHere(reply)
-      if (!isHere && leftAt === undefined) withdraw(reply)
-      if (isHere) leftAt = undefined
-      else onLeft(reply)
+      const before = where
+      where = await asksGo(reply)
+      if (where === 'here') return
+      if (where === 'elsewhere' && before !== 'elsewhere') withdraw(reply)
+      onNotHere(reply)
     } catch (error) {
       onError(toError(error))
     }
@@ -78,21 +84,25 @@ export function createFollowedAsks({
 
   /** Passes on what the chat shows. Requests that are shown elsewhere begin and end there. */
   function show(observation: Observation): void {
-    if (leftAt === undefined || !('ask' in observation))
-      passOn(observer, { ...observation, reply: shownOf(observation.reply) })
+    const isShown =
+      where === 'here' || !('ask' in observation) || (where === 'nowhere' && shown.has(observation.ask.requestID))
+    if (isShown) passOn(observer, { ...observation, reply: shownOf(observation.reply) })
   }
 
-  /** Returns a reply with the requests that the chat shows. Those that it showed before it left the run are withdrawn. */
+  /** Returns a reply with the requests that the chat shows. Those that another chat shows by now are withdrawn. */
   function shownOf(reply: Reply): Reply {
-    if (leftAt === undefined) {
+    if (where === 'here') {
       for (const id of idsOf(pendingAsks(reply))) shown.add(id)
       return reply
     }
-    const closedAt = leftAt
     const asks = reply.asks
       .filter(({ requestID }) => shown.has(requestID))
-      .map((ask): Ask => (ask.status === 'pending' ? { ...ask, status: 'withdrawn', closedAt } : ask))
-    return { ...reply, asks, phase: reply.phase === 'blocked' ? 'working' : reply.phase }
+      .map(
+        (ask): Ask =>
+          where === 'elsewhere' && ask.status === 'pending' ? { ...ask, status: 'withdrawn', closedAt: leftAt } : ask,
+      )
+    const isBlocked = asks.some(({ status }) => status === 'pending')
+    return { ...reply, asks, phase: reply.phase === 'blocked' && !isBlocked ? 'working' : reply.phase }
   }
 }
 

@@ -90,6 +90,8 @@ export interface Runner {
 const mostRemembered = 10_000
 /** For how many ended runs later changes of the reply are still shown: about 35 kB each. */
 const mostEnded = 100
+/** How long a queue waits at most for an album before it is looked at again, in ms. */
+const mostPauseMs = 1000
 /** How long to wait after an error before a queue is processed again, in ms. */
 const retryMs = 1000
 /** How long a chat waits after a restart until its runs are found on their servers, in ms. */
@@ -260,7 +262,8 @@ export function createRunner(services: BridgeServices): Runner {
           return await beginNext(place)
         })
         if (next?.answered) return startOnceAnswered(place, next.answered)
-        if (next?.gatheringMs) await pause(clock, next.gatheringMs)
+        // The last message of an album may come long before that.
+        if (next?.gatheringMs) await pause(clock, Math.min(next.gatheringMs, mostPauseMs))
         if (next?.unprepared) await spoken.prepare(next.unprepared)
         await next?.run?.delivered
         hasMore = working.get(key) === true || (next !== undefined && !next.isLast)

@@ -12,7 +12,7 @@ import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
 import { createDeskPrompts } from './desk-prompts.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
-import type { FollowTarget } from './follow-target.ts'
+import type { FollowTarget, WhereAsksGo } from './follow-target.ts'
 import { createFollowedAsks } from './followed-asks.ts'
 import { areSameAsks, asksToStore, followedExecution, isUnseen, withEarlierAsks } from './followed-execution.ts'
 import { closeFollowed, endUnfollowed } from './lost-runs.ts'
@@ -63,7 +63,11 @@ const undecidedMs = 200
 /** How long after a restart to wait between checks of a session that continues, or can't be read, in ms. */
 const recheckMs = 1000
 /** The errors of reads that fail again each time. */
-const lastingErrors: ReadonlySet<unknown> = new Set(['gone', 'invalid', 'unsupported', 'closed'])
+const lastingErrors: ReadonlySet<unknown> = new Set([
+  ...['gone', 'invalid', 'unsupported', 'closed', 'too-large', 'malformed', 'not-opencode'],
+])
+/** For how long a server that can be reached may refuse to read a session before that counts as gone, in ms: 10 minutes. */
+const mostRefusedMs = 600_000
 
 /** Creates the watch for unprompted runs. It does nothing before `restoreRuns`. */
 export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedRuns): UnpromptedRuns {
@@ -339,20 +343,31 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
    * Undefined if the session has none, or is gone, or if the bridge stops.
    */
   async function lastReplyOf(client: Client, sessionID: string): Promise<Reply | undefined> {
+    const sinceMs = stopwatch(clock)
     for (;;) {
-      const reply = await readReply(client, sessionID)
+      const reply = await readReply(client, sessionID, sinceMs)
       if (reply !== 'unreadable') return reply
       await pause(clock, recheckMs)
     }
   }
 
-  /** Reads the last reply of a session. Undefined if it has none, or is gone, or if the bridge stopped. */
-  async function readReply(client: Client, sessionID: string): Promise<Reply | 'unreadable' | undefined> {
+  /**
+   * Reads the last reply of a session. `sinceMs` tells when it was tried first. Undefined if it has none, or is gone, or if the bridge
+   * stopped. Reports an error for which a session counts as gone.
+   */
+  async function readReply(
+    client: Client,
+    sessionID: string,
+    sinceMs: () => number,
+  ): Promise<Reply | 'unreadable' | undefined> {
     if (isStopped) return undefined
     try {
       return await client.reply(sessionID)
     } catch (error) {
-      return lastingErrors.has(errorTypeOf(error)) ? undefined : 'unreadable'
+      const type = errorTypeOf(error)
+      const isLasting = lastingErrors.has(type) || (type !== 'unreachable' && sinceMs() > mostRefusedMs)
+      if (isLasting && type !== 'gone' && type !== 'closed') onError(toError(error))
+      return isLasting ? undefined : 'unreadable'
     }
   }
 
@@ -382,8 +397,9 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     endedNames: ReadonlySet<string>,
   ): Promise<void> {
     let isFollowed = false
+    const sinceMs = stopwatch(clock)
     while (!isStopped) {
-      const reply = await sessionReads.read(server, async () => await readReply(client, sessionID))
+      const reply = await sessionReads.read(server, async () => await readReply(client, sessionID, sinceMs))
       if (reply === 'unreadable') {
         await pause(clock, recheckMs)
         continue
@@ -566,8 +582,8 @@ export async function beginUnpromptedRun(
     ? createFollowedAsks({
         known: stored ? (stored.asks ?? []) : pendingAsks(reply),
         observer: observerOf(show),
-        isStillHere,
-        onLeft: handOver,
+        asksGo,
+        onNotHere: handOver,
         now: () => clock.now(),
         onError,
       })
@@ -578,6 +594,8 @@ export async function beginUnpromptedRun(
   let isLate = false
   /** By request: the places that refused it. */
   const refusals = new Map<string, Set<string>>()
+  /** The places whose chats take no messages. */
+  const closed = new Set<string>()
   /** The requests that all places refused. */
   const told = new Set<string>()
   const settled = withResolvers<void>()
@@ -599,6 +617,7 @@ export async function beginUnpromptedRun(
     cancel,
     join: isFollowed ? join : undefined,
     lookAgain: followedAsks?.lookAgain,
+    hasLeft: followedAsks?.hasLeft,
     found: Promise.resolve(),
     accepted: Promise.resolve(),
     // Messages of the chat don't wait for a run that it does not show.
@@ -684,28 +703,30 @@ export async function beginUnpromptedRun(
     if (followed === 'asks') unfollow = registry.followReply(execution, () => newest)
     const joining = isKnown ? joinedBy : [...joinedBy, { channel, chat, actor, messageRef }]
     void updateExecution({ followed: 'joined', joinedBy: joining }).catch(onError)
+    followedAsks?.lookAgain()
   }
 
-  /** Whether the chat still shows new requests of the run. One that a prompt of the chat joined is like a run of the chat. */
-  async function isStillHere({ sessionID: id }: Reply): Promise<boolean> {
+  /** Returns where new requests of the run are shown. One that a prompt of the chat joined is like a run of the chat. */
+  async function asksGo({ sessionID: id }: Reply): Promise<WhereAsksGo> {
     const { followed, author } = execution
-    if (followed === 'joined') return true
-    return await state.withRetries(() => followRules.isFollowedBy(prompt, { server, sessionID: id }, author))
+    if (followed === 'joined') return 'here'
+    return await state.withRetries(() => followRules.asksGo(prompt, { server, sessionID: id }, author))
   }
 
-  /** Has the chat that follows the run by now show what waits, if there is one. */
+  /** Has the chat that follows the run by now show what waits, or tells that there is none. */
   function handOver({ sessionID: id }: Reply): void {
     void state.withRetries(() => state.commit([], { hint: followHint(server, id) })).catch(onError)
   }
 
   /**
-   * Leaves the session that is followed if its chat takes no messages. Another chat then shows what waits, if there is one. Emits `unshown`
+   * Leaves the session that is followed if neither its chat nor a mirror takes messages. Another chat then shows what waits, if there is one. Emits `unshown`
    * once for a request that its chat and all mirrors refused, if no other chat is to show it.
    */
   async function takeRefusal({ requestID, isOfChat }: RefusedAsk, place: ChatPlace): Promise<void> {
     const refusing = (refusals.get(requestID) ?? new Set()).add(placeKey(place))
     refusals.set(requestID, refusing)
-    if (isOfChat && placeKey(place) === placeKey(prompt)) await leave()
+    if (isOfChat) closed.add(placeKey(place))
+    if (closed.size === sinks.length) await leave()
     if (refusing.size < sinks.length || told.has(requestID)) return
     told.add(requestID)
     const target = await state.withRetries(() => followRules.findTarget(server, newest))

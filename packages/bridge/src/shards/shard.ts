@@ -315,6 +315,8 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
         // The watch does not see a run that has ended by then.
         void runner.showMissed(server, sessionID).catch(onError)
       }
+      // The next owner watches it.
+      if (stopping.signal.aborted) return
       // From here on, a restart finds what the session has done meanwhile.
       const removal = { type: 'compare-and-set', key, expected: value, value: undefined } as const
       // If it was handed over once more since the list, the hint of that calls this again.

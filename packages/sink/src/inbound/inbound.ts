@@ -49,7 +49,7 @@ export type Inbound =
        * chat may have the same one: those that were sent within a minute count as one.
        */
       readonly albumID?: string | undefined
-      /** How long to wait for the next message of the album, in ms. Default 1000: of most albums, all messages arrive at once. */
+      /** How long to wait for the next message of the album, in ms. Default 1000, because most platforms deliver all at once. */
       readonly albumGapMs?: number | undefined
       /** The text was forwarded, scheduled, or sent by a bot. It never answers an ask. */
       readonly isForwarded?: true | undefined

@@ -106,8 +106,8 @@ export function connectBaileys(config: BaileysConfig, host: ChannelHost, library
 const mostAdded = blockBytes + checksumBytes
 
 /**
- * Reads a file. Rejects with `refused` for another channel's file and for one that only the phone can open, with `gone` if WhatsApp no longer has it or it can't be
- * decrypted, with `too-long` above `maxBytes`, and otherwise like `downloadFile`.
+ * Reads a file. Rejects with `refused` for another channel's file and for one that only the phone can open, with `gone` if WhatsApp no
+ * longer has it or it can't be decrypted, with `too-long` above `maxBytes`, and otherwise like `downloadFile`.
  */
 async function download(
   { ref, name, size = 0 }: InboundFile,

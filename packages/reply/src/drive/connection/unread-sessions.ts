@@ -69,7 +69,9 @@ export function createUnreadSessions(engine: Pick<Engine, 'apply' | 'rootOf' | '
   /** Returns the events that no hold keeps, and adds the others to `held`. */
   function withoutHeld(events: readonly ReplyEvent[]): readonly ReplyEvent[] {
     if (holds.size === 0) return events
-    const free = events.filter((event) => !keep(event))
+    // A session may have begun a reply since its first events were held.
+    const isReleased = [...waiting].some((id) => !isHeld(rootIDOf(id)))
+    const free = [...(isReleased ? takeHeld() : []), ...events].filter((event) => !keep(event))
     if (held.length <= maxHeld) return free
     holds.clear()
     return [...takeHeld(), ...free]

@@ -105,7 +105,7 @@ describe('an agent that does not say when it ends', () => {
     await client.prompt({ text: 'Go.' }).result
     const say = (message: object): void => fakes.at(-1)?.say(message)
     const rest = async (): Promise<void> => {
-      for (let turn = 0; turn < 30; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+      for (let turn = 0; turn < 300; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
     }
     return {
       client,

@@ -63,9 +63,7 @@ const undecidedMs = 200
 /** How long after a restart to wait between checks of a session that continues, or can't be read, in ms. */
 const recheckMs = 1000
 /** The errors of reads that fail again each time. */
-const lastingErrors: ReadonlySet<unknown> = new Set([
-  ...['gone', 'invalid', 'unsupported', 'closed', 'too-large', 'malformed', 'not-opencode'],
-])
+const lastingErrors: ReadonlySet<unknown> = new Set(['gone', 'invalid', 'unsupported', 'closed', 'too-large'])
 /** For how long a server that can be reached may refuse to read a session before that counts as gone, in ms: 10 minutes. */
 const mostRefusedMs = 600_000
 

@@ -233,3 +233,32 @@ test.each(['read', 'written'])(
     expect(saidIn('one')).toEqual(['Done.'])
   },
 )
+
+test('the ledger of a reply is found again if another one of its session was read first at the same time', async () => {
+  const stored = createMemoryStore({ clock: createHandClock(), memory: createStoreMemory() })
+  const lists: (() => void)[] = []
+  const list: typeof stored.list = async (prefix) => {
+    const rows = await stored.list(prefix)
+    await new Promise<void>((resolve) => lists.push(resolve))
+    return rows
+  }
+  const ledgers = ledgersOf({
+    ...{ state: stateOf({ ...stored, list }), channel: 'tg', serverOf: () => undefined, onShown: () => {} },
+    whenHeld: async () => new AbortController().signal,
+    late: { report: async () => {}, listen: () => () => {} },
+    routes: { writeMessages: () => [] } as Partial<Routes> as Routes,
+  })
+  const [one, other] = ['1/ses_1/1001', '1/ses_1/1002']
+  const reads = [ledgers.read(one), ledgers.read(other)]
+  await expect.poll(() => lists.length).toBe(2)
+  lists[0]?.()
+  expect(await reads[0]).toBeUndefined()
+  const counts = { notices: 0, heartbeats: 0, doubtful: 0, calls: 1, rateLimited: 0 }
+  const empty = { entries: [], breaks: [], reported: [], plain: [] }
+  const recent = { times: {}, noticesCountUntil: 0 }
+  const text = JSON.stringify({ version: 1, ...empty, ...counts, asks: {}, caps: {}, ids: {}, recent })
+  await ledgers.write(one, text)
+  lists[1]?.()
+  await reads[1]
+  expect(await ledgers.read(one)).toBe(text)
+})

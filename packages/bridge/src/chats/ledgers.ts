@@ -92,7 +92,9 @@ export function ledgersOf({
     if (own !== undefined) return own
     const stored = await state.list(keyOf(session))
     const others = stored.map((row) => row.key.slice(prefix.length))
-    checkedSessions.set(session, new Set([key, ...others].filter((one) => !hasPrompt(one))))
+    // Another reply of the session may have been read meanwhile, and its ledger stored.
+    const meanwhile = checkedSessions.get(session) ?? []
+    checkedSessions.set(session, new Set([...meanwhile, key, ...others].filter((one) => !hasPrompt(one))))
     return stored.find((row) => row.key === keyOf(key))?.value ?? leftStatusLedger(key, stored)
   }
 

@@ -204,22 +204,26 @@ test('a request does not ring for a person who left the list while it waited', a
   expect(phone.calls).toBe(0)
 })
 
-test('a request that rang does not ring again after a restart, and one that waited does', async () => {
+/** A run of chat 1 whose agent goes on while no bridge runs, and the phone that rings. */
+async function atWork() {
   const phone = createPhone()
   const clock = createHandClock()
-  let job: Job | undefined
-  const agent = survivingAgent((begun) => {
-    job = begun
-  }, clock)
+  const begun: Job[] = []
+  const agent = survivingAgent((job) => void begun.push(job), clock)
   const connect = () => agent.connectTo(async () => {})
   const stage = await opened(phone, {}, { notify: ['phone'] }, { clock, changed: connect })
   stage.telegram.say(1, 'Go on')
-  await stage.passes(() => job !== undefined)
+  await stage.passes(() => begun.length > 0)
+  return { phone, stage, job: begun[0] ?? expect.fail('No run began.') }
+}
+
+test('a request that rang does not ring again after a restart, and one that waited does', async () => {
+  const { phone, stage, job } = await atWork()
   const ask = (requestID: string, command: string): void => {
     const callID = `call_${requestID}`
-    job?.write({ type: 'tool', callID, tool: 'bash', state: { status: 'running', input: { command } } })
+    job.write({ type: 'tool', callID, tool: 'bash', state: { status: 'running', input: { command } } })
     const permission = { permission: 'bash', patterns: [command], always: [], title: command, metadata: {} }
-    job?.ask({ type: 'permission', requestID, callID, ...permission }, () => {})
+    job.ask({ type: 'permission', requestID, callID, ...permission }, () => {})
   }
   ask('per_1', 'rm a')
   await stage.passes(() => phone.calls > 0)
@@ -233,22 +237,13 @@ test('a request that rang does not ring again after a restart, and one that wait
 })
 
 test('a notice of a request that ended while no bridge ran is not sent', async () => {
-  const phone = createPhone()
-  const clock = createHandClock()
-  let job: Job | undefined
-  const agent = survivingAgent((begun) => {
-    job = begun
-  }, clock)
-  const connect = () => agent.connectTo(async () => {})
-  const stage = await opened(phone, {}, { notify: ['phone'] }, { clock, changed: connect })
-  stage.telegram.say(1, 'Go on')
-  await stage.passes(() => job !== undefined)
+  const { phone, stage, job } = await atWork()
   phone.faults.push(new PortError('rate-limited', 'slow down', { retryAfterMs: 600_000 }))
   const permission = { permission: 'bash', patterns: ['rm a'], always: [], title: 'rm a', metadata: {} }
-  job?.ask({ type: 'permission', requestID: 'per_1', ...permission }, () => {})
+  job.ask({ type: 'permission', requestID: 'per_1', ...permission }, () => {})
   await stage.passes(() => phone.calls > 0)
   await stage.stop()
-  job?.end()
+  job.end()
   await stage.restart()
   await wait(100_000)
   expect(phone.rang.map(({ kind }) => kind)).toEqual(['final'])

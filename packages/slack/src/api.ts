@@ -122,8 +122,11 @@ export interface Features {
   readonly statuses: LimitedFeature
   /** Agent sessions. The pacer knows their rate limit. */
   readonly sessions: Feature
-  /** The `ts` of this process's streams. Each belongs to a reply. */
-  readonly streamed: Recent<true>
+  /**
+   * The streams that belong to a reply, by `ts`: the `PostOptions.key` of each that this process opened or found, and undefined
+   * for those that it continues.
+   */
+  readonly streamed: Recent<string | undefined>
   /** The app's own user, once known. */
   ownUserId?: string
   /** Forms by token, newest last. Kept because some are too long for their message. */
@@ -152,7 +155,7 @@ export function featuresOf(api: SlackApi): Features {
     streams: true,
     statuses: { isSupported: true, limitedUntil: 0 },
     sessions: { isSupported: true },
-    streamed: createRecent<true>(mostStreams),
+    streamed: createRecent<string | undefined>(mostStreams),
     forms: createRecent<Form>(mostForms),
   }
   features.set(api, known)

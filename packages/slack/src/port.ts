@@ -414,12 +414,14 @@ async function lookUp(options: LookUpOptions, place: LookUpTarget): Promise<Look
 }
 
 /**
- * Looks for a post in one page of a thread, or of the channel itself without `threadTs`. `unknown` for a file, if Slack refuses
- * to list the messages, or if the post is not on a page that has another after it.
+ * Looks for a post in one page of a thread, or of the channel itself without `threadTs`. Finds a message by its metadata, and a
+ * stream by what this process remembers: it may have opened or found it before another process had the chat, and could not
+ * store that. `unknown` for a file, if Slack refuses to list the messages, or if the post is not on a page that has another after
+ * it.
  */
 async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { key, kind, since, signal } = options
-  const { call, channelId: channel } = place
+  const { call, channelId: channel, features } = place
   const oldest = String((since - skewMs) / 1000)
   const fields = { channel, oldest, limit: pageSize, include_all_metadata: true }
   const about = { verb: 'look-up', signal }
@@ -429,9 +431,10 @@ async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, pl
       : call('conversations.replies', { ...fields, ts: threadTs }, about))
     if (kind === 'file' || !Array.isArray(messages)) return { type: 'unknown' }
     const all = messages.map(asFields)
-    if (kind === 'stream') return await claimOpenStream(has_more === true ? undefined : all, options, place)
-    const ts = all.find((message) => postKeyOf(message) === key)?.ts
+    const keyOf = kind === 'stream' ? ({ ts }: SlackFields) => features.streamed.get(String(ts)) : postKeyOf
+    const ts = all.find((message) => keyOf(message) === key)?.ts
     if (typeof ts === 'string') return { type: 'there', ref: refOf(ts) }
+    if (kind === 'stream') return await claimOpenStream(has_more === true ? undefined : all, options, place)
     return { type: has_more === true ? 'unknown' : 'absent' }
   } catch (error) {
     if (!(error instanceof PortError) || error.type !== 'refused') throw error
@@ -448,7 +451,7 @@ async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, pl
  */
 async function claimOpenStream(
   messages: readonly SlackFields[] | undefined,
-  { since, signal }: LookUpOptions,
+  { key, since, signal }: LookUpOptions,
   { call, features, clock }: LookUpTarget,
 ): Promise<LookedUp> {
   if (!messages) return { type: 'unknown' }
@@ -462,7 +465,7 @@ async function claimOpenStream(
   })
   const [ts] = found
   if (ts !== undefined && found.length === 1) {
-    features.streamed.set(ts, true)
+    features.streamed.set(ts, key)
     return { type: 'there', ref: refOf(ts) }
   }
   // Slack may have closed an older stream.

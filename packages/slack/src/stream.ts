@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Actor, MessageRef } from '@reply/sink'
-import { type AppendStream, type EditOptions, PortError, type StreamPiece } from '@reply/sink/channel'
+import { type AppendStream, type EditOptions, PortError, type PostOptions, type StreamPiece } from '@reply/sink/channel'
 import { type ChatPace, callHeedingLimits, type Task, type TypingOptions } from '@reply/sink/internal'
 import {
   type Call,
@@ -69,7 +69,7 @@ export function createStream(options: StreamTarget): AppendStream {
   }
 
   /** Opens a stream with the piece, and returns its message. */
-  async function openStream(piece: StreamPiece, { signal }: EditOptions): Promise<MessageRef> {
+  async function openStream(piece: StreamPiece, { key, signal }: PostOptions): Promise<MessageRef> {
     const sent: SentTasks = { tasks: new Set(), bytes: 0 }
     const chunks = buildChunks(piece, sent)
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
@@ -78,7 +78,7 @@ export function createStream(options: StreamTarget): AppendStream {
       call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream', signal }),
     )
     const ref = refOf(String(ts))
-    features.streamed.set(ref.id, true)
+    features.streamed.set(ref.id, key)
     openStreams.set(ref.id, sent)
     return ref
   }
@@ -87,7 +87,7 @@ export function createStream(options: StreamTarget): AppendStream {
   async function append(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = buildChunks(piece, openStreams.get(ref.id))
     if (chunks.length === 0) return
-    features.streamed.set(ref.id, true)
+    keepStreamed(ref)
     await requireStreams(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append', signal }))
   }
 
@@ -95,9 +95,14 @@ export function createStream(options: StreamTarget): AppendStream {
   async function closeStream(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = buildChunks(piece, openStreams.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
-    features.streamed.set(ref.id, true)
+    keepStreamed(ref)
     await requireStreams(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close', signal }))
     openStreams.delete(ref.id)
+  }
+
+  /** Records that the stream belongs to a reply. Its key stays if this process knows it. */
+  function keepStreamed({ id }: MessageRef): void {
+    features.streamed.set(id, features.streamed.get(id))
   }
 
   /**

@@ -52,7 +52,7 @@ describe('a post', () => {
     const looking = { ...editing, kind: 'stream', key: 'k', since: clock.now() } as const
     const piece = { text: 'It', tasks: [] }
     expect(await port.lookUp?.(looking)).toEqual({ type: 'absent' })
-    const known = await port.stream?.open(piece, posting)
+    const known = await port.stream?.open(piece, { ...posting, key: 'other' })
     expect(await port.lookUp?.(looking)).toEqual({ type: 'absent' })
     slack.inject({ type: 'accept-then-drop', method: 'chat.startStream' })
     await ending(port.stream?.open(piece, posting))
@@ -60,7 +60,26 @@ describe('a post', () => {
     expect(await port.lookUp?.(looking)).toEqual({ type: 'there', ref: { id: lost?.ts, postedAt: expect.any(Number) } })
     expect(lost?.ts).not.toBe(known?.id)
     // It belongs to that reply now.
-    expect(await port.lookUp?.(looking)).toEqual({ type: 'absent' })
+    expect(await port.lookUp?.({ ...looking, key: 'third' })).toEqual({ type: 'absent' })
+  })
+
+  test('a stream is found again by the process that opened or found it, whatever became of it', async () => {
+    const { port, slack, clock } = await open()
+    const looking = { ...editing, kind: 'stream', since: clock.now() } as const
+    const piece = { text: 'It', tasks: [] }
+    const opened = await port.stream?.open(piece, { ...posting, key: 'opened' })
+    if (!opened) throw new Error('The port has no append stream.')
+    slack.inject({ type: 'accept-then-drop', method: 'chat.startStream' })
+    await ending(port.stream?.open(piece, { ...posting, key: 'lost' }))
+    const lost = { type: 'there', ref: { id: slack.screen('C1')[2]?.ts, postedAt: expect.any(Number) } }
+    const look = async () => [
+      await port.lookUp?.({ ...looking, key: 'opened' }),
+      await port.lookUp?.({ ...looking, key: 'lost' }),
+    ]
+    expect(await look()).toEqual([{ type: 'there', ref: opened }, lost])
+    expect(await look()).toEqual([{ type: 'there', ref: opened }, lost])
+    await port.stream?.close(opened, piece, editing)
+    expect(await look()).toEqual([{ type: 'there', ref: opened }, lost])
   })
 
   test('of two streams that could be meant, and of one that Slack may have closed, it can not tell', async () => {

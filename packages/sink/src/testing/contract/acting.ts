@@ -13,10 +13,10 @@ const policy: Partial<Policy> = { firstFlushMs: 0, statusAfterMs: 0, notifyAfter
 export async function withSink(
   stage: Stage,
   act: (sink: Sink) => Promise<void>,
-  { answerers, ...more }: Partial<Policy> & Pick<SinkOptions, 'answerers'> = {},
+  { answerers, store, ...more }: Partial<Policy> & Pick<SinkOptions, 'answerers' | 'store'> = {},
 ): Promise<void> {
   const { port, render, chat, clock = systemClock } = stage
-  const sink = createSink({ port, render, chat, clock, answerers, policy: { ...policy, ...more } })
+  const sink = createSink({ port, render, chat, clock, answerers, store, policy: { ...policy, ...more } })
   try {
     await act(sink)
   } finally {

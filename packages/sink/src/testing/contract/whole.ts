@@ -1,7 +1,10 @@
 import type { Reply } from '@reply/core'
 import type { Policy } from '../../config.ts'
 import type { Delivery } from '../../deliver/delivery.ts'
+import { SinkError } from '../../error.ts'
+import { type LedgerStore, memoryStore } from '../../ledger/ledger.ts'
 import { PortError } from '../../port/port-error.ts'
+import type { SinkOptions } from '../../sink.ts'
 import { amendReply, patienceMs, settledDelivery, startReply, withSink } from './acting.ts'
 import { askOf, numberedSentences, replyOf, statesOf } from './script.ts'
 import { type Demand, must, readsAs, type Stage, type StageFault, textsOn, until } from './stage.ts'
@@ -32,6 +35,28 @@ export const whole = [
   clauseForFault('unreachable'),
   clauseForFault('unparsable'),
   clauseForFault('unanswered'),
+  {
+    name: 'shows a reply once, or counts the copy, if the result of its first post was not stored',
+    run: async (stage) => {
+      const ledgers = memoryStore()
+      let isTakenOver = false
+      const losing: LedgerStore = {
+        read: ledgers.read,
+        write: async (key, text) => {
+          isTakenOver = stage.screen().length > 0
+          if (isTakenOver) throw new SinkError('taken-over', 'Another process shows the reply.')
+          await ledgers.write(key, text)
+        },
+      }
+      const policy = { delivery: stage.port.stream ? 'native' : 'final', verbosity: 'quiet' } as const
+      await showStates(stage, statesOf(answer), { ...policy, store: losing })
+      must(isTakenOver, 'The first process stored what it posted.')
+      const { delivery } = await showStates(stage, statesOf(answer), { ...policy, store: ledgers })
+      must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
+      const copies = textsOn(stage).filter((text) => text.includes('The answer')).length
+      must(copies >= 1 && copies <= 1 + delivery.doubtful, `The text is shown ${copies} times.`)
+    },
+  },
   {
     name: 'reports what a refusal kept from being shown',
     needs: ({ faults }) => faults.includes('refused'),
@@ -194,7 +219,7 @@ function mustShowOnce(stage: Stage, text: string): void {
 async function showStates(
   stage: Stage,
   states: readonly Reply[],
-  more: Partial<Policy> = {},
+  more: Partial<Policy> & Pick<SinkOptions, 'store'> = {},
 ): Promise<{ readonly delivery: Delivery }> {
   let delivery: Delivery | undefined
   await withSink(

@@ -1,6 +1,8 @@
 import { type Form, NotTakenError } from '@reply/sink/channel'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { receivedAgoMs } from '../src/chats/seen-messages.ts'
 import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
+import { createMemoryStore } from '../src/store/memory.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 import { texts } from '../src/texts.ts'
 import { createMembers, type MemberOptions, type Members } from './members.ts'
@@ -726,17 +728,46 @@ describe.each([
     expect(await press()).toEqual(refused)
   })
 
+  test.each([
+    ['stalled again', 300, 0],
+    ['stalled again for longer', 600, 0],
+    ['noticed that it stalled again', 600, 250],
+  ])('is not carried out either if the member %s before it was read', async (_, stallMs, laterMs) => {
+    const press = await suspendedFor(3000)
+    await all.pass(250)
+    all.clock.step(stallMs)
+    await all.pass(laterMs)
+    expect(await press()).toEqual(refused)
+  })
+
+  test('is carried out if it came once the member did not stall any more', async () => {
+    const press = await suspendedFor(3000)
+    await all.pass(250)
+    all.clock.step(600)
+    await all.pass(1500)
+    expect(await press()).toEqual(done)
+  })
+
   test('is carried out if it is still in time', async () => {
     const press = await suspendedFor(600)
     expect(await press()).toEqual(done)
   })
 
   test.each([
-    [1200, 900],
+    [1200, 1500],
     [3000, 2000],
   ])('is carried out if it came after that (%i ms, %i ms)', async (ms, laterMs) => {
     const press = await suspendedFor(ms)
     await all.pass(laterMs)
     expect(await press()).toEqual(done)
   })
+})
+
+test('a text that a member reads right after it was suspended was received when that began', async () => {
+  const { one } = await joinReceivers()
+  await all.pass(2000)
+  all.clock.step(20_000)
+  await one.receive('tg', all.text('1', 'yes'))
+  const place = { channel: 'tg', chat: { id: '1' } }
+  expect(await receivedAgoMs(createMemoryStore(all), place, { id: '1' })).toBeGreaterThanOrEqual(20_000)
 })

@@ -192,7 +192,7 @@ export function judge(
   function described({ token, kind, chat, at, presses, stops }: Given): string {
     const facts = [
       ...[token, kind, chat.person, new Date(at).toISOString(), `${heard.get(token) ?? 0} runs`],
-      `${presses.length} presses`,
+      `pressed at ${presses.map((press) => new Date(press.at).toISOString()).join(' and ')}`,
       `${stops.length} stops`,
       ...answersOf(token).map((answer) => `answer ${answer.reply} at ${new Date(answer.at).toISOString()}`),
       server.ended.get(token) ?? 'not ended',
@@ -201,7 +201,7 @@ export function judge(
     return `${facts.join(', ')}\n    ${screen.join('\n    ')}`
   }
 
-  /** Whether an answer reached the agent too long after the last delivery of its press to a member that ran. */
+  /** Whether an answer reached the agent too long after the last delivery of its press, also if a member that got it was frozen. */
   function isLate({ chat, presses }: Given, at: number): boolean {
     const made = balancer.deliveries.filter(
       (delivery) => delivery.at <= at && presses.some(({ messageId }) => chat.isPress(delivery, messageId)),

@@ -9,14 +9,19 @@ import type { Write } from '../store/store.ts'
 
 /** The ids of received messages, so that each is handled once. */
 export interface SeenMessages {
-  /** Returns the write that stores a message's id. It conflicts if the message was received before. */
-  writeSeen(place: ChatPlace, message: MessageRef): Write
+  /**
+   * Returns the write that stores a message's id. It conflicts if the message was received before. `agoMs`: how long ago that
+   * was, in ms, 0 by default.
+   */
+  writeSeen(place: ChatPlace, message: MessageRef, agoMs?: number): Write
   /** Returns the chats of a channel that the bridge works in, and up to which time their messages were received. */
   chatsOf(channel: string): Promise<readonly KnownChat[]>
 }
 
 /** How long the id of a message is remembered, in ms: two days. Platforms redeliver for one day. */
 const seenMs = 172_800_000
+/** A message counts as received at most this long before it is stored, in ms: longer than any text or command counts. */
+const mostAgoMs = 60_000
 
 /**
  * Returns how long ago a message was received, in ms, by the store's clock. Infinity if that is not remembered, because it is too
@@ -49,12 +54,12 @@ export function createSeenMessages({
    * Returns the write that marks a message as received for `seenMs`, with the platform's time or else the current one. It
    * conflicts if the message is marked.
    */
-  function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef): Write {
+  function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef, agoMs = 0): Write {
     return {
       type: 'put-if-absent',
       key: seenKey(place, id),
       value: String(postedAt ?? wallTime(clock)),
-      expiresInMs: seenMs,
+      expiresInMs: seenMs - Math.min(agoMs, mostAgoMs),
     }
   }
 

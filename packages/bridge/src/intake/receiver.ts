@@ -75,8 +75,8 @@ const lookMs = 5000
 const pulseMs = 250
 /** A process that has not noted for this long did not run, in ms. */
 const suspendedMs = 2 * pulseMs
-/** For how long after that it reads what arrived while it did not run, in ms: until its next note comes in time. */
-const catchUpMs = pulseMs
+/** Once this many notes in a row came in time after that, it has read what arrived while it did not run. */
+const notesInTime = 4
 
 /** Creates the receiver of a process. */
 export function createReceiver(options: {
@@ -122,8 +122,8 @@ export function createReceiver(options: {
   let stopPulse = (): void => {}
   /** How long ago this process noted that it runs, in ms. */
   let sincePulseMs = (): number => 0
-  /** The last time that this process did not run: how long ago it began and ended, in ms. */
-  let suspension = { sinceBeginMs: sincePulseMs, sinceEndMs: () => Number.POSITIVE_INFINITY }
+  /** Since when, in ms, this process may have unread actions in its sockets, because it did not run. */
+  let behind: { readonly sinceMs: () => number; readonly notesLeft: number } | undefined
   return { receive, onHint, start, stop }
 
   /** Returns the intake of a place. Undefined if another member owns the place, or will. */
@@ -142,6 +142,7 @@ export function createReceiver(options: {
     stopPulse()
     // It may still receive.
     sincePulseMs = () => 0
+    behind = undefined
   }
 
   /** Looks at everything that is stored for this process each time `lookMs` have passed. */
@@ -156,7 +157,10 @@ export function createReceiver(options: {
 
   /** Notes regularly that this process runs. */
   function pulse(): void {
-    if (sincePulseMs() > suspendedMs) suspension = { sinceBeginMs: sincePulseMs, sinceEndMs: stopwatch(clock) }
+    if (sincePulseMs() > suspendedMs)
+      // While it catches up, it may stall again, and then still has not read what arrived before.
+      behind = { sinceMs: behind?.sinceMs ?? sincePulseMs, notesLeft: notesInTime }
+    else if (behind) behind = behind.notesLeft > 1 ? { ...behind, notesLeft: behind.notesLeft - 1 } : undefined
     sincePulseMs = stopwatch(clock)
     stopPulse = clock.after(pulseMs, pulse)
   }
@@ -166,8 +170,8 @@ export function createReceiver(options: {
    * suspended, for example by SIGSTOP or because the computer slept. Platforms don't send when a button was pressed.
    */
   function mostWaitedMs(): number {
-    if (sincePulseMs() > suspendedMs) return sincePulseMs()
-    return suspension.sinceEndMs() < catchUpMs ? suspension.sinceBeginMs() : 0
+    if (behind) return behind.sinceMs()
+    return sincePulseMs() > suspendedMs ? sincePulseMs() : 0
   }
 
   /** Loads changed ids of chats, and then has the owned shards look for which messages, presses or sessions are stored. Reports errors. */
@@ -265,8 +269,8 @@ export function createReceiver(options: {
     options.activity.note(channel, inbound.actor)
     try {
       if (inbound.type !== 'text') await receivePress(channel, inbound, id, sinceReceivedMs)
-      else if (deliversOnce) await receiveText(channel, inbound)
-      else await receiveTextUntil(channel, inbound, until, receipt)
+      else if (deliversOnce) await receiveText(channel, inbound, sinceReceivedMs)
+      else await receiveTextUntil(channel, inbound, sinceReceivedMs, until, receipt)
     } catch (error) {
       if (error instanceof NotTakenError) throw error
       onError(toError(error))
@@ -299,12 +303,13 @@ export function createReceiver(options: {
   async function receiveTextUntil(
     channel: string,
     text: InboundText,
+    sinceReceivedMs: () => number,
     until: number,
     receipt: ReturnType<typeof countReceipt>,
   ): Promise<void> {
     let isDone = false
     receipt.begin()
-    const received = receiveText(channel, text)
+    const received = receiveText(channel, text, sinceReceivedMs)
       .then(() => {
         isDone = true
       })
@@ -319,7 +324,7 @@ export function createReceiver(options: {
    * Ignores or refuses the message, or stores it for the owner of the chat, and emits an event with that verdict. A message that
    * was stored before is not handled again. One beyond the rate limit is refused, by the owner.
    */
-  async function receiveText(channel: string, text: InboundText): Promise<void> {
+  async function receiveText(channel: string, text: InboundText, sinceReceivedMs: () => number): Promise<void> {
     const place = { channel, chat: text.chat }
     const album = albumRowOf(place, text)
     // At once, because the other messages of the album may be handled at the same time.
@@ -339,7 +344,7 @@ export function createReceiver(options: {
     }
     const isOld = isOldMessage(text.messageRef, router.backlogAfterMs, clock.wall())
     const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld: true } as const)) }
-    const writes: Write[] = [seen.writeSeen(entry, entry.messageRef)]
+    const writes: Write[] = [seen.writeSeen(entry, entry.messageRef, sinceReceivedMs())]
     if (album !== undefined) writes.push({ type: 'put', key: album, value: '', expiresInMs: albumRowMs })
     const result = await storeForOwner(entry, text, writes)
     if (result !== 'too-many') return report(result)

@@ -59,6 +59,8 @@ const stopMs = 10_000
 const channelsMs = 1000
 /** How long a stop waits at most until this process has left, in ms. Leases that are not released expire by themselves. */
 const leaveMs = 1000
+/** How long a stop waits at most for the store to know that this process wants no shards, in ms. */
+const lastBeatMs = 250
 /** The least time between two events about shards, in ms. A handover has many beats, because each release hints at the next one. */
 const shardsMs = 1000
 /**
@@ -633,6 +635,9 @@ export function createBridge(options: BridgeOptions): Bridge {
     serverWatches.stop()
     const deadline = clock.now() + stopMs
     const left = (): number => Math.max(0, deadline - clock.now())
+    // The others have room for its shards once the store knows that it wants none.
+    if (isHeld() && membership.others() > 0)
+      await waitAtMost(Promise.allSettled([membership.beat()]), lastBeatMs, clock)
     // Sinks post through the connections.
     const shardsMs = left() - channelsMs
     await (membership.others() > 0 ? shards.handOver(shardsMs) : shards.stopAll(shardsMs))

@@ -81,12 +81,13 @@ async function scene(failures = 0) {
     emit: (event) => events.push(event),
     onError: (error) => errors.push(error),
   })
-  const lease = { name: 'server/home' } as HeldLease
-  return { store, hints, watched, watches, lease, errors, shown, targets, followed, events }
+  const released: string[] = []
+  const lease = { name: 'server/home', release: async () => void released.push('server/home') } as unknown as HeldLease
+  return { store, hints, watched, watches, lease, released, errors, shown, targets, followed, events }
 }
 
 test('only a member with the lease watches the server, in the directory of the config', async () => {
-  const { watches, lease, watched } = await scene()
+  const { watches, lease, released, watched } = await scene()
   expect([watches.names(), watched]).toEqual([['server/home'], []])
   watches.add(lease)
   expect(watched.map(({ target }) => target)).toEqual([{ directory: '/shop' }])
@@ -94,7 +95,8 @@ test('only a member with the lease watches the server, in the directory of the c
   expect(watched).toEqual([])
   watches.add(lease)
   watches.stop()
-  expect(watched).toEqual([])
+  // It stops long before its process leaves.
+  expect([watched, released]).toEqual([[], ['server/home']])
 })
 
 test('a run without a prompt is shown by an own shard, and handed to the shard of another member', async () => {

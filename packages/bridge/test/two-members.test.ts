@@ -47,6 +47,8 @@ interface Member {
   isCutOff: boolean
   /** Whether it has asked for leases on shards. */
   hasAskedForShards: boolean
+  /** Whether its last beat asked for some. */
+  wantsShards: boolean
   /** Called before each call of the store. */
   onStoreCall: () => void
   /** Returns until when a call of the store waits: a read of a key, or a commit of writes in JSON. */
@@ -185,7 +187,8 @@ async function startMember(ownToken = token): Promise<Member> {
     }),
     leave: whenAwake(store.leave),
     beat: whenAwake(async (request) => {
-      if ((request.wants.shard ?? []).length > 0) member.hasAskedForShards = true
+      member.wantsShards = (request.wants.shard ?? []).length > 0
+      member.hasAskedForShards ||= member.wantsShards
       return await store.beat(request)
     }),
   }
@@ -243,6 +246,7 @@ async function startMember(ownToken = token): Promise<Member> {
     },
     isCutOff: false,
     hasAskedForShards: false,
+    wantsShards: false,
     onStoreCall: () => {},
     slows: undefined,
     beforePost: undefined,
@@ -398,6 +402,20 @@ test('a bridge that stops hands its shards over, and the other one goes on with 
   expect(first.shards()).toBe(0)
   await endRun(run)
   expect(agent.heard).toEqual(['hold'])
+})
+
+test('a bridge that stops says that it wants no shards before it releases them, so that others can have them at once', async () => {
+  const [first] = await startTwo()
+  let isStopped = false
+  const early: number[] = []
+  first.onStoreCall = () => {
+    if (first.wantsShards && first.released() > 32) early.push(first.released())
+  }
+  void first.bridge.stop().then(() => {
+    isStopped = true
+  })
+  await passes('it is stopped', () => isStopped)
+  expect([first.released(), early]).toEqual([64, []])
 })
 
 /** Has a member stop while a chat waits for a call that takes long, so that it keeps the chat's shard for a while. */

@@ -25,7 +25,7 @@ export interface ServerWatches {
   drop(lease: HeldLease): void
   /** As in `Followers`, for the watch of a server, if this process has it. */
   lookAgain(server: string, sessionID?: string): void
-  /** Stops all watches. */
+  /** Stops all watches, and releases their leases, so that others watch at once. Does not wait for that, and reports errors. */
   stop(): void
 }
 
@@ -61,7 +61,10 @@ export function createServerWatches({
   readonly onError: (error: Error) => void
 }): ServerWatches {
   /** By the names of the leases. */
-  const watches = new Map<string, { readonly followers: Followers; readonly stop: () => void }>()
+  const watches = new Map<
+    string,
+    { readonly lease: HeldLease; readonly followers: Followers; readonly stop: () => void }
+  >()
   return {
     names: () => [...servers.keys()].map((name) => `${serverLeasePrefix}${name}`),
     add,
@@ -83,7 +86,7 @@ export function createServerWatches({
         return [...(own.length > 0 ? own : [handOver(server)]), followers.observe()]
       },
     })
-    watches.set(lease.name, { followers, stop: stopWatch })
+    watches.set(lease.name, { lease, followers, stop: stopWatch })
   }
 
   /** Stops a watch. */
@@ -92,9 +95,12 @@ export function createServerWatches({
     watches.delete(name)
   }
 
-  /** Stops all watches. */
+  /** Stops all watches, and begins to release their leases. */
   function stop(): void {
-    for (const watch of watches.values()) watch.stop()
+    for (const watch of watches.values()) {
+      watch.stop()
+      void watch.lease.release().catch((error: unknown) => onError(toError(error)))
+    }
     watches.clear()
   }
 

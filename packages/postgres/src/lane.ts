@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts'
 import { keyBytes, packed } from './encoding.ts'
 import { closedError, codeOf, isRefusedByServer, toStoreError } from './errors.ts'
 
-/** Runs the calls of a store one after the other, so that each sees those before it. */
+/** Runs the calls of a store, so that each sees the commits before it. A read may also see later commits. */
 export interface Lane {
   /** Commits. Commits that wait at the same time are sent together. */
   commit(commit: Commit): Promise<Committed>
@@ -130,28 +130,34 @@ export function createLane(connection: Connection, schema: string, server: strin
     working ??= new Promise<void>((resolve) => setImmediate(resolve)).then(work)
   }
 
-  /** Runs the tasks in their order until none is left. Never rejects. */
+  /** Runs the tasks until none is left. Never rejects. */
   async function work(): Promise<void> {
     for (let head = tasks[0]; head; head = tasks[0]) {
       if (head.type === 'run') {
         tasks.shift()
         await head.run().catch((error: unknown) => head.reject(toStoreError(server, error)))
-      } else if (head.type === 'read') {
-        await readBatch(nextBatch('read'))
-      } else {
-        await commitBatch(nextBatch('commit'))
+        continue
       }
+      // Commits don't wait for reads before them, so that many callers who read and commit in turn need two calls together.
+      const commits = nextBatch('commit', ['run'])
+      if (commits.length > 0) await commitBatch(commits)
+      await readBatch(nextBatch('read', ['run', 'commit']))
     }
     working = undefined
   }
 
-  /** Removes the tasks of a type from the head of the tasks, at most `mostOfBatch`, and returns them. */
-  function nextBatch<Type extends Task['type']>(type: Type): readonly Extract<Task, { readonly type: Type }>[] {
-    const batch: Extract<Task, { readonly type: Type }>[] = []
-    for (let head = tasks[0]; head && isOf(head, type) && batch.length < mostOfBatch; head = tasks[0]) {
-      batch.push(head)
-      tasks.shift()
-    }
+  /** Removes the tasks of a type that come before those of other types, at most `mostOfBatch`, and returns them. */
+  function nextBatch<Type extends Task['type']>(
+    type: Type,
+    before: readonly Task['type'][],
+  ): readonly Extract<Task, { readonly type: Type }>[] {
+    const end = tasks.findIndex((task) => before.includes(task.type))
+    const reached = end === -1 ? tasks : tasks.slice(0, end)
+    const batch = reached.filter((task) => isOf(task, type)).slice(0, mostOfBatch)
+    const taken = new Set<Task>(batch)
+    const left = tasks.filter((task) => !taken.has(task))
+    tasks.length = 0
+    for (const task of left) tasks.push(task)
     return batch
   }
 

@@ -129,6 +129,8 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
   const processes: Process[] = []
   const wrong: string[] = []
   const takeoverMs: number[] = []
+  /** Bridges that were stopped past their lease, and when they were woken. */
+  const woken: { readonly bridge: Process; readonly at: number }[] = []
   const refusals = new Map<number, number>()
   try {
     await play()
@@ -258,7 +260,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
         takeoverMs.push(Date.now() - struckAt)
         // While the other shows what is open.
         await pause(random() * 1000)
-        return void hit.child.kill('SIGCONT')
+        return wake(hit)
       case 'stopped-in-call':
         while (!isStopped(hit) && !areAnswered()) await pause(50)
         struckAt = Date.now()
@@ -271,7 +273,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
         // Also long after the other has shown everything, and has forgotten the prompts that never came.
         if (random() < 0.5) for (let waitedMs = 0; waitedMs < 30_000 && !areAnswered(); waitedMs += 50) await pause(50)
         await pause(random() * 1000)
-        return void hit.child.kill('SIGCONT')
+        return wake(hit)
       case 'cut-off':
         if (hit.proxy) await hit.proxy.cutOff(round % 2 === 0 ? 'refuse' : 'silent')
         else limitFiles(hit, '0')
@@ -285,6 +287,11 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
       default:
         fault satisfies never
     }
+  }
+
+  function wake(bridge: Process): void {
+    woken.push({ bridge, at: Date.now() })
+    bridge.child.kill('SIGCONT')
   }
 
   /** Crashes the server, and starts it again after a time. Resolves when a bridge makes calls again. */
@@ -339,9 +346,13 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     )
     const named = (list: readonly { readonly name: string }[]): string => list.map(({ name }) => name).join()
     const missing = finals.filter(({ isShown }) => !isShown)
-    // A process may be stopped between its last look at the lease and the call, which then arrives when it is woken. The other
-    // one makes its own edit again, or deletes the message. Each stop has one such call at most.
-    const lateCalls = fault.startsWith('stopped') ? rounds : 0
+    // The other one makes its own edit again, or deletes the message.
+    const late = woken.map(lateCallsOf)
+    const lateCalls = late.flat().length
+    for (const calls of late) {
+      const again = calls.filter(({ chatId }, at) => calls.findIndex((one) => one.chatId === chatId) !== at)
+      if (again.length > 0) wrong.push(`called after it was woken: ${again.map(({ chatId }) => chatId).join()}`)
+    }
     const copied = finals.filter((final) => final.copies > 0)
     const copies = copied.reduce((sum, final) => sum + final.copies, 0)
     const copiesNow = copied.reduce((sum, final) => sum + final.copiesNow, 0)
@@ -404,6 +415,17 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     return await (await fetch(address)).json()
   }
 
+  /**
+   * The calls that a bridge made after it was woken, until it owned chats again. It was stopped after its last look at the lease,
+   * before they were sent. A chat has one call at a time.
+   */
+  function lateCallsOf({ bridge, at }: (typeof woken)[number]): typeof telegram.calls {
+    const until = ownsAgainAt(bridge, at)
+    return telegram.calls.filter(
+      (one) => one.root === `/${bridge.name}` && isForPeople(one.method) && one.at >= at && one.at < until,
+    )
+  }
+
   /** Every call about a chat, with when and by which bridge it was made. */
   function callsIn(chat: number): string {
     const calls = telegram.calls.filter(({ chatId, method }) => chatId === chat && isForPeople(method))
@@ -461,6 +483,14 @@ async function inPostgres(): Promise<SharedState> {
 /** Linux's letter for a process that is stopped. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
 function isStopped({ child }: Process): boolean {
   return / T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))
+}
+
+/** When a bridge that was woken says that it owns shards again. Infinity if it never does. */
+function ownsAgainAt({ said }: Process, wokenAt: number): number {
+  const lines = [...said().matchAll(/"time":(\d+).*"owned":\[(.*?)\]/g)].filter(([, time]) => Number(time) >= wokenAt)
+  const lost = lines.findIndex(([, , owned]) => owned === '')
+  const [, time = Infinity] = lines.slice(lost).find(([, , owned]) => owned !== '') ?? []
+  return lost === -1 ? Infinity : Number(time)
 }
 
 /** Whether a process has not ended. */

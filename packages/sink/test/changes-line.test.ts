@@ -97,11 +97,29 @@ test('no line in quiet, and none for an empty text', async () => {
 test.each<[string, SceneOptions]>([
   ['can not be edited', { fake: { limits: { edits: false } } }],
   ['is too long for it', { fake: { limits: { maxLength: 20 } } }],
-  ['is streamed', { fake: { stream: 'append' }, sink: { policy: { delivery: 'native' } } }],
 ])('the line is a quiet message of its own below an answer that %s', async (_, options) => {
   const scene = await settled(settledWith([answer], changed(41)), options)
   expect(shown(scene)).toEqual([['It is done.'], ['*1 file · +41 −1*', 'Diff=b/diff']])
   expect(scene.fake.notifications).toBe(1)
+})
+
+const streaming = { fake: { stream: 'append' }, sink: { diff, policy: { delivery: 'native' } } } as const
+
+test('so it is below a text that was streamed, also after a restart', async () => {
+  const scene = createScene(streaming)
+  scene.show(replyWith([{ ...answer, status: 'open' }]))
+  await scene.pass(1500)
+  for (let process = 0; process < 2; process++) {
+    scene.show(settledWith([answer], changed(41)))
+    await scene.end()
+    expect(shown(scene)).toEqual([['It is done.'], ['*1 file · +41 −1*', 'Diff=b/diff']])
+    scene.restart()
+  }
+})
+
+test('where texts are streamed, it is below a text that was posted whole', async () => {
+  const scene = await settled(settledWith([answer], changed(41)), streaming)
+  expect(shown(scene)).toEqual([['It is done.\n\n*1 file · +41 −1*', 'Diff=b/diff']])
 })
 
 test('the line is a message of its own if the platform refuses to edit the answer', async () => {

@@ -103,6 +103,46 @@ describe('a run that was aborted through this process', () => {
     expect(ends.map(({ saysStopped }) => saysStopped)).toEqual([undefined, true])
   })
 
+  describe('where texts are streamed', () => {
+    const streaming = {
+      fake: { stream: 'append' },
+      sink: { policy: { abortNotice: 'below', delivery: 'native' } },
+    } as const
+    const verbsOf = ({ fake }: Scene) => fake.calls.map(({ verb }) => verb).filter((verb) => verb !== 'typing')
+    const below = 'It grew to here.\n\n*⏹️ Stopped.*'
+
+    test('is told below a text that was posted whole, also after a restart', async () => {
+      const scene = createScene(streaming)
+      for (let process = 0; process < 2; process++) {
+        scene.show(settledWith([sealed], aborted))
+        await scene.end()
+        expect([textsOf(scene), verbsOf(scene)]).toEqual([[below], ['post']])
+        scene.restart()
+      }
+    })
+
+    test('is told below a status that became the text', async () => {
+      const scene = createScene(streaming)
+      scene.show(replyWith([call('bash')]))
+      await scene.pass(3000)
+      scene.show(settledWith([sealed], aborted))
+      expect((await scene.end()).saysStopped).toBe(true)
+      expect(textsOf(scene)).toEqual([below])
+    })
+
+    test('is not told below a text that was streamed, also after a restart', async () => {
+      const scene = createScene(streaming)
+      scene.show(replyWith([open]))
+      await scene.pass(3000)
+      for (let process = 0; process < 2; process++) {
+        scene.show(settledWith([sealed], aborted))
+        expect((await scene.end()).saysStopped).toBeUndefined()
+        expect([textsOf(scene), verbsOf(scene)]).toEqual([['It grew to here.'], ['open', 'close']])
+        scene.restart()
+      }
+    })
+  })
+
   test.each<[string, Viewing]>([
     ['it had no text', {}],
     ['nothing can be edited', { mode: 'sealed' }],

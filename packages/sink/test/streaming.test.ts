@@ -136,6 +136,15 @@ test('after a crash the stream is closed, and shows all of it', async () => {
   expect(textsOf(scene)).toEqual(['It begins, and ends.'])
 })
 
+test('a text whose stream may not have opened is edited, so it has closed marks and the status below', async () => {
+  const faults = [{ call: 1, type: 'ambiguous' }] as const
+  const scene = createScene({ fake: { stream: 'append', faults }, sink: { policy: { delivery: 'native' } } })
+  await grow(scene, 'It begins, **and', 'It begins, **and goes on')
+  scene.show(replyWith([said('It begins, **and goes on'), tool('running')]))
+  await scene.pass(5000)
+  expect(textsOf(scene)).toEqual([expect.stringMatching(/^It begins, \*\*and goes on\*\*\n\n.*bash: npm test/)])
+})
+
 test('if the port turns out to have no stream, the text is edited', async () => {
   const { fake, clock } = createScene({ fake: { stream: 'append' } })
   let isThere = true

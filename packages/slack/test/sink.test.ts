@@ -170,6 +170,38 @@ test('a stream shows tools as tasks, and no message has only tasks', async () =>
   expect(slack.count('chat.startStream')).toBeGreaterThan(0)
 })
 
+describe('a run that people of the chat stop', () => {
+  const stopped = { outcome: 'aborted', aborting: 'requested' } as const
+  const sink = { policy: { abortNotice: 'below' } } as const
+  // Too short to be shown at once.
+  const said = 'It begins'
+  const stoppedAt = (atMs: number): Timeline => ({
+    name: 'stopped',
+    states: [
+      { atMs: 0, reply: replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }]) },
+      { atMs, reply: settledWith([{ ...text(said), id: 'prt_a' }], stopped) },
+    ],
+  })
+
+  test('before its text was shown has one post, which says both', async () => {
+    const { delivery, screen, slack } = await show(stoppedAt(150), { sink })
+    expect(screen.map(shownOf)).toEqual([`${said}\n\n⏹️ Stopped.`])
+    expect([slack.count('chat.postMessage'), slack.count('chat.startStream'), slack.count('chat.update')]).toEqual([
+      1, 0, 0,
+    ])
+    expect(delivery.saysStopped).toBe(true)
+  })
+
+  test('after its text began to stream has only the text, without an edit', async () => {
+    const { delivery, screen, slack } = await show(stoppedAt(3000), { sink })
+    expect(screen.map(shownOf)).toEqual([said])
+    expect([slack.count('chat.startStream'), slack.count('chat.stopStream'), slack.count('chat.update')]).toEqual([
+      1, 1, 0,
+    ])
+    expect(delivery.saysStopped).toBeUndefined()
+  })
+})
+
 test("a reply longer than a stream's lifetime continues in another stream", async () => {
   const paragraphs = Array.from({ length: 30 }, (_, index) => `Paragraph ${index} says **something** that is new.`)
   const states = paragraphs.map((_, index) => {

@@ -99,10 +99,7 @@ interface Acceptance {
 }
 
 /** Returns the entry of an accepted post. */
-export function shownEntry(
-  { unsureSince: since, kind: _, ...intent }: IntentEntry,
-  { ref, at }: Acceptance,
-): ShownEntry {
+export function shownEntry({ unsureSince: since, ...intent }: IntentEntry, { ref, at }: Acceptance): ShownEntry {
   return { ...intent, state: 'shown', ref, at, access: { type: 'editable' }, ...(since !== undefined && { since }) }
 }
 

@@ -9,7 +9,7 @@ import { split } from '../markdown/split.ts'
 import type { AppendStream } from '../port/port.ts'
 import { withoutHalf } from '../port/well-formed.ts'
 import { hasStatusBelow, type PostedAnswer, postedAnswer } from './posted-answer.ts'
-import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
+import { isStreaming, keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
 
 /** Caches how growing texts were cut, so that only new text is cut. */
 const cutGrowing = createGrowingSplit()
@@ -112,7 +112,7 @@ function slotOfSlice(
   const { mode, streaming, isTail } = options
   const isGrowing = card.isOpen && isLast
   // A stream shows text as it comes. An edited message shows valid Markdown at any time.
-  const isClosedEarly = isGrowing && mode === 'live' && !streaming
+  const isClosedEarly = isGrowing && mode === 'live' && !isStreaming({ key, isGrowing }, options)
   const isComplete = !isLast && !isContinued
   const text = (): string => slice.source.trim()
   const labelled = (): string =>

@@ -4,7 +4,17 @@ import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
 import { answerSlots } from './answer-slots.ts'
 import { askSlots } from './ask-slots.ts'
-import { hasFooter, type LayoutOptions, type Slot, slotOf, smallLine, withFooter, withLineBelow } from './slot.ts'
+import {
+  hasFooter,
+  isStreamed,
+  isStreaming,
+  type LayoutOptions,
+  type Slot,
+  slotOf,
+  smallLine,
+  withFooter,
+  withLineBelow,
+} from './slot.ts'
 
 /**
  * Lays out cards as messages: renders, measures and splits them. A status goes below a text that grows at the end, if it can
@@ -26,7 +36,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   const last = slots.at(-1)
   const isBelow = last?.isGrowing === true && last.card.key === tail?.key
   // A stream shows the activity itself.
-  if (isBelow && options.streaming) return slots
+  if (isBelow && isStreaming(last, options)) return slots
   // Growing text carries the status below it.
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
   if (status.isOnlyBelow) return slots
@@ -49,7 +59,8 @@ function withStoppedBelow(slots: readonly Slot[], tail: Card | undefined, option
   if (!line) return slots
   const others = slots.filter((slot) => slot !== line)
   const last = others.findLast(({ card }) => card === tail)
-  if (tail?.type !== 'answer' || !last || last.isKept || options.streaming || !options.limits.edits) return others
+  if (tail?.type !== 'answer' || !last || last.isKept || isStreamed(last, options) || !options.limits.edits)
+    return others
   const below = withLineBelow(last, line.bubble, options)
   return below ? others.map((slot) => (slot === last ? { ...below, saysStopped: true } : slot)) : others
 }
@@ -61,7 +72,7 @@ function withStoppedBelow(slots: readonly Slot[], tail: Card | undefined, option
 function withChangesBelow(slots: readonly Slot[], tail: Card, options: LayoutOptions): readonly Slot[] {
   const line = slots.find(({ card }) => card.key === changesKey)
   const last = slots.findLast(({ card }) => card === tail)
-  if (!line || !last || last.isGrowing || options.streaming || !options.limits.edits) return slots
+  if (!line || !last || last.isGrowing || isStreamed(last, options) || !options.limits.edits) return slots
   const below = last.isKept ? (hasFooter(last, options) ? last : undefined) : withLineBelow(last, line.bubble, options)
   return below ? slots.flatMap((slot) => (slot === line ? [] : [slot === last ? below : slot])) : slots
 }

@@ -100,6 +100,20 @@ export function hasFooter({ key }: Pick<Slot, 'key'>, { ledger }: Pick<LayoutOpt
   return content?.type === 'known' && content.whole !== content.body
 }
 
+/** Whether the message is or was a stream or, before it is posted, will be one. */
+export function isStreamed(
+  { key, isGrowing }: Pick<Slot, 'key' | 'isGrowing'>,
+  { ledger, streaming }: Pick<LayoutOptions, 'ledger' | 'streaming'>,
+): boolean {
+  const posted = entryAt(ledger, key)
+  return posted?.state === 'shown' ? posted.kind === 'stream' : isGrowing && streaming !== undefined
+}
+
+/** Whether growing text is appended to the message, and not edited. */
+export function isStreaming(slot: Pick<Slot, 'key' | 'isGrowing'>, options: LayoutOptions): boolean {
+  return options.streaming !== undefined && slot.isGrowing && isStreamed(slot, options)
+}
+
 /** Whether the message may be too old to remove a status from it again. False before it is posted. */
 function isTooOldForStatus({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
   const posted = entryAt(ledger, key)

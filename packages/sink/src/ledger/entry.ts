@@ -10,8 +10,6 @@ export interface IntentEntry extends EntryFields {
   readonly state: 'intent'
   /** Since when the result of a try is unknown, in ms since the epoch. */
   readonly unsureSince?: number | undefined
-  /** How it is posted. Default: as a message. */
-  readonly kind?: 'file' | 'stream' | undefined
 }
 
 /** A message that the platform accepted. */
@@ -69,6 +67,8 @@ export interface EntryFields {
   readonly type: CardType
   /** The same for each try of its post. */
   readonly id: string
+  /** How it is posted, or was. Default: as a message. */
+  readonly kind?: 'file' | 'stream' | undefined
   /** How often its post was tried, from 1. */
   readonly tries: number
   /** When its post was last tried or confirmed, in ms since the epoch. */

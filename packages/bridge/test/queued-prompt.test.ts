@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   albumWaitMs,
   begun,
+  isLatePart,
   isOfAlbum,
   isSurelyOlder,
   type QueuedPrompt,
@@ -46,15 +47,31 @@ test('an album with the message that completes it waits no longer than that, whi
   expect(withAlbumPart(last, part)).toMatchObject({ text: 'Look.', albumGapMs: 1000 })
 })
 
-test('a message is of an album with its id whose first message was sent within a minute of it', () => {
-  const sent = (albumID: string | undefined, postedAt?: number) =>
-    prompt({ albumID, messageRef: { id: '1', postedAt } })
+describe('whether a message is of an album', () => {
+  const sent = (albumID: string | undefined, postedAt?: number, more: Partial<QueuedPrompt> = {}) =>
+    prompt({ albumID, messageRef: { id: '1', postedAt }, ...more })
   const album = sent('a', 100_000)
-  expect(isOfAlbum(album, sent('a', 160_000))).toBe(true)
-  expect(isOfAlbum(album, sent('a', 160_001))).toBe(false)
-  expect(isOfAlbum(album, sent('a'))).toBe(true)
-  expect(isOfAlbum(album, sent('b', 100_000))).toBe(false)
-  expect(isOfAlbum(sent(undefined), sent(undefined))).toBe(false)
+
+  test('is told by its id, however long the album takes to arrive', () => {
+    expect(isOfAlbum(album, sent('a', 1_000_000))).toBe(true)
+    expect(isOfAlbum(album, sent('a'))).toBe(true)
+    expect(isOfAlbum(album, sent('b', 100_000))).toBe(false)
+    expect(isOfAlbum(sent(undefined), sent(undefined))).toBe(false)
+  })
+
+  test('is told by the times, too, where all files of a chat have the same id', () => {
+    const guessed = { albumSpreadMs: 60_000 }
+    expect(isOfAlbum(album, sent('a', 160_000, guessed))).toBe(true)
+    expect(isOfAlbum(album, sent('a', 160_001, guessed))).toBe(false)
+    expect(isOfAlbum(album, sent('a', undefined, guessed))).toBe(true)
+  })
+
+  test('is told of a late one, unless its text may be another request', () => {
+    expect(isLatePart(album, sent('a', 110_000, { text: 'Also' }))).toBe(true)
+    expect(isLatePart(album, sent('a', 110_000, { text: 'Also', albumSpreadMs: 60_000 }))).toBe(false)
+    expect(isLatePart(album, sent('a', 110_000, { text: '', albumSpreadMs: 60_000 }))).toBe(true)
+    expect(isLatePart(album, sent('a', 110_000, { actor: { id: '2', name: 'Bob' } }))).toBe(false)
+  })
 })
 
 describe('whether a message was sent before another one', () => {

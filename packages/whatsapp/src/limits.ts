@@ -141,5 +141,10 @@ export const fileDefaults = {
  */
 export const albumGapMs = 4000
 
-/** The same in ms, for the messages that an album has announced and that did not arrive yet. No source: a slow upload of a picture. */
+/** How far apart files are sent at most, in ms, that count as one album where nothing tells which do. They are uploaded one by one. */
+export const albumSpreadMs = 60_000
+
+/**
+ * How long an announced album waits for the next of its messages that did not arrive yet, in ms. No source: a slow upload of a picture.
+ */
 export const announcedGapMs = 30_000

@@ -175,7 +175,7 @@ test.each<[string, object, object | undefined]>([
   [
     'a picture with words',
     { type: 'image', image: { id: '1', caption: 'Look.' } },
-    { type: 'text', text: 'Look.', albumID: 'sent-together', albumGapMs: 4000 },
+    { type: 'text', text: 'Look.', albumID: 'sent-together', albumSpreadMs: 60_000, albumGapMs: 4000 },
   ],
   ['a picture without', { type: 'image', image: { id: '1' } }, undefined],
   ['a reaction', { type: 'reaction', reaction: { message_id: 'wamid.x', emoji: '👍' } }, undefined],

@@ -17,7 +17,7 @@ import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import { isUnprepared } from '../runs/spoken-prompts.ts'
-import { albumWaitMs, isOfAlbum, type QueuedPrompt, withAlbumPart } from '../state/queued-prompt.ts'
+import { albumWaitMs, isLatePart, isOfAlbum, type QueuedPrompt, withAlbumPart } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
@@ -334,7 +334,7 @@ export function createIntake(options: {
     const running = runs.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, people))
     // The agent is about to work on its album without it.
-    const busy = running.some((run) => isLatePart(entry, run)) ? 'steer' : busyPolicyOf(entry)
+    const busy = running.some((run) => isLatePart(run.execution().prompt, entry)) ? 'steer' : busyPolicyOf(entry)
     const isSteering = busy === 'steer' && running.every((run) => maySteer(run, entry, people))
     const hasNote = entry.files.some(isAudio)
     if (entry.albumID === undefined && !hasNote && isSteering && (await runner.canSteer(entry)))
@@ -469,16 +469,6 @@ export function createIntake(options: {
     const grown = withAlbumPart(album, entry)
     return (await state.commit([...removal, runner.replace(grown)])) ? grown : undefined
   }
-}
-
-/**
- * Whether a message is a part of the album that a run works on, and came too late for its prompt. One with a text may be another
- * request, because on WhatsApp's Cloud API all files have the same album.
- */
-function isLatePart(entry: QueuedPrompt, { execution }: ActiveRun): boolean {
-  const { prompt } = execution()
-  const isSameAuthor = prompt.channel === entry.channel && prompt.actor.id === entry.actor.id
-  return entry.text === '' && isSameAuthor && isOfAlbum(prompt, entry)
 }
 
 /** Whether a text is an answer to a permission and nothing else, for example "yes" or "2". */

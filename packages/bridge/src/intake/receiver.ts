@@ -522,7 +522,7 @@ export function emitInbound(
 
 /** Returns the message as it is stored. */
 function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): QueuedPrompt {
-  const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID, albumGapMs } = text
+  const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID, albumSpreadMs, albumGapMs } = text
   return {
     ...place,
     id: messageRef.id,
@@ -534,6 +534,10 @@ function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): Queu
     receivedAt,
     ...(replyTo && { replyTo }),
     ...(isForwarded && { isForwarded }),
-    ...(albumID !== undefined && { albumID, ...(albumGapMs !== undefined && { albumGapMs }) }),
+    ...(albumID !== undefined && {
+      albumID,
+      ...(albumSpreadMs !== undefined && { albumSpreadMs }),
+      ...(albumGapMs !== undefined && { albumGapMs }),
+    }),
   }
 }

@@ -25,6 +25,8 @@ export interface QueuedPrompt extends ChatPlace, Tried {
   readonly replyTo?: MessageRef | undefined
   /** The same for all messages of an album. */
   readonly albumID?: string | undefined
+  /** How far apart the messages of the album may have been sent, in ms, if the platform doesn't tell which are of one. */
+  readonly albumSpreadMs?: number | undefined
   /** How long the album waits for its next message, in ms. */
   readonly albumGapMs?: number | undefined
   /** When the message, or the last one of its album, was received, in ms since the epoch. */
@@ -70,17 +72,26 @@ export function withAlbumPart(album: QueuedPrompt, part: QueuedPrompt): QueuedPr
   return { ...album, receivedAt: part.receivedAt, text, files: [...album.files, ...part.files], albumGapMs }
 }
 
-/** How far apart the messages of an album may have been sent, in ms. Files are uploaded one after the other. */
-const albumSpreadMs = 60_000
-
-/**
- * Whether a message belongs to the album of a queued prompt. On WhatsApp's Cloud API all files of a chat have the same album, so those
- * that were sent at other times are not of it.
- */
-export function isOfAlbum(queued: QueuedPrompt, { albumID, messageRef }: QueuedPrompt): boolean {
+/** Whether a message belongs to the album of a queued prompt. */
+export function isOfAlbum(queued: QueuedPrompt, { albumID, albumSpreadMs, messageRef }: QueuedPrompt): boolean {
   if (albumID === undefined || queued.albumID !== albumID) return false
   const [first, later] = [queued.messageRef.postedAt, messageRef.postedAt]
-  return first === undefined || later === undefined || Math.abs(later - first) <= albumSpreadMs
+  return (
+    albumSpreadMs === undefined ||
+    first === undefined ||
+    later === undefined ||
+    Math.abs(later - first) <= albumSpreadMs
+  )
+}
+
+/**
+ * Whether a message is a part of the album of a prompt that has begun without it, and no request of its own. Where the platform doesn't
+ * tell its albums, one with a text may be another request.
+ */
+export function isLatePart(begun: QueuedPrompt, entry: QueuedPrompt): boolean {
+  const isSameAuthor = begun.channel === entry.channel && begun.actor.id === entry.actor.id
+  const isRequest = entry.albumSpreadMs !== undefined && entry.text !== ''
+  return isSameAuthor && !isRequest && isOfAlbum(begun, entry)
 }
 
 /** How much the times of platforms, which are whole seconds, and of other machines may differ from this computer's, in ms. */

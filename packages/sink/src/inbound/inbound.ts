@@ -44,11 +44,13 @@ export type Inbound =
       readonly repliesToBot?: true | undefined
       /** Files sent with the text. Absent if there are none, and on channels that can't read them. */
       readonly files?: readonly InboundFile[] | undefined
-      /**
-       * The same for all messages of an album, which platforms deliver one by one. If a platform doesn't tell its albums, all files of a
-       * chat may have the same one: those that were sent within a minute count as one.
-       */
+      /** The same for all messages of an album, which platforms deliver one by one. */
       readonly albumID?: string | undefined
+      /**
+       * Set if the platform doesn't tell its albums, and all files of a chat have the same `albumID`: those that were sent further apart
+       * than that, in ms, are not of one album.
+       */
+      readonly albumSpreadMs?: number | undefined
       /** How long to wait for the next message of the album, in ms. Default 1000, because most platforms deliver all at once. */
       readonly albumGapMs?: number | undefined
       /** The text was forwarded, scheduled, or sent by a bot. It never answers an ask. */

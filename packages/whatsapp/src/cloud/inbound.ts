@@ -2,7 +2,7 @@ import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
 import { jsonOf, textOfContact, textOfPlace } from '@reply/sink/internal'
 import * as z from 'zod'
-import { albumGapMs, fileDefaults } from '../limits.ts'
+import { albumGapMs, albumSpreadMs, fileDefaults } from '../limits.ts'
 import type { CloudStatus } from './reports.ts'
 
 /** A parsed message, without the `answer` function yet. A press is a message as well: `ownId` is its id. */
@@ -217,7 +217,7 @@ function receivedIn(
     ...(repliesToBot && { repliesToBot }),
     ...(isForwarded && { isForwarded }),
     ...(files.length > 0 && { files }),
-    ...((data.image ?? data.video ?? data.document) && { albumID: sentTogether, albumGapMs }),
+    ...((data.image ?? data.video ?? data.document) && { albumID: sentTogether, albumSpreadMs, albumGapMs }),
     isCommand: /^\/\w/.test(text),
   }
 }

@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { amrSeconds, opusSeconds, wavSeconds } from './audio.ts'
 
@@ -29,7 +27,8 @@ export async function audioSeconds(bytes: Uint8Array, signal: AbortSignal): Prom
 
 /** Resolves with the length that the library finds in a file. Rejects if the worker fails. */
 async function parsedSeconds(bytes: Uint8Array, signal: AbortSignal): Promise<unknown> {
-  const library = pathToFileURL(createRequire(import.meta.url).resolve('music-metadata')).href
+  // `require.resolve` finds no package that can only be imported, on Node 22.0 to 22.9.
+  const library = import.meta.resolve('music-metadata')
   const worker = new Worker(script, {
     eval: true,
     env: {},

@@ -112,6 +112,24 @@ test('after a restart a reply waits for the reports of what was just posted', as
   expect([isOver(), textsOf(scene)]).toEqual([true, ['It is done.']])
 })
 
+test('a reply waits for the last report of a message that may still fail', async () => {
+  const scene = sceneOf()
+  const { reports } = scene.fake.port
+  const mayFail: PostReports = {
+    of: (key) => (reports?.of(key) ?? []).map((one) => (one.type === 'there' ? { ...one, mayFail: true } : one)),
+    isClosed: () => false,
+    withinMs: () => 10_000,
+    observe: (listener) => reports?.observe(listener) ?? (() => {}),
+  }
+  const again = createScene({ clock: scene.clock, sink: { policy, port: { ...scene.fake.port, reports: mayFail } } })
+  again.show(done)
+  const isOver = overIn(again)
+  await again.pass(9000)
+  expect(isOver()).toBe(false)
+  await again.pass(2000)
+  expect(isOver()).toBe(true)
+})
+
 test('a reply that is over listens no more, and one that is amended does again', async () => {
   const scene = sceneOf()
   const { reports } = scene.fake.port

@@ -135,7 +135,7 @@ test('a status that tells nothing new is not shared', async () => {
   const [message] = whatsapp.screen(person)
   const { key } = (shared[0] as { readonly status: { readonly key: string } }).status
   const status = { id: message?.id, recipient_id: person, biz_opaque_callback_data: key, timestamp: '1' }
-  const statuses = ['delivered', 'read'].map((one) => ({ ...status, status: one }))
+  const statuses = ['sent', 'delivered', 'read'].map((one) => ({ ...status, status: one }))
   expect(await push(whatsapp, receiver, { statuses })).toBe(200)
   expect(shared).toHaveLength(before)
   const errors = [{ code: 131026, title: 'Undeliverable' }]

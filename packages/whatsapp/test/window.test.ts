@@ -155,6 +155,27 @@ test('a message that fails for another reason is named with it, and does not cou
   expect((errors as WhatsAppError[]).filter(({ type }) => type === 'delivery')).toHaveLength(1)
 })
 
+test('a message that fails seconds after it was sent is named, too', async () => {
+  const { whatsapp, clock, sinkNow, shown } = await open()
+  whatsapp.inject({ type: 'undelivered', code: 131026, afterMs: 9000 })
+  const sink = sinkNow()
+  show(sink, done)
+  const end = endOf(sink)
+  await passing(clock, () => end.delivery !== undefined)
+  expect(shown()).toEqual([])
+  expect(end.delivery).toMatchObject({ shown: 0, undelivered: [{ key: 'answer#0', type: 'refused' }] })
+})
+
+test('a reply does not wait for more statuses of a message that was delivered', async () => {
+  const { clock, sinkNow } = await open()
+  const sink = sinkNow()
+  show(sink, done)
+  const end = endOf(sink)
+  const at = clock.now()
+  await passing(clock, () => end.delivery !== undefined)
+  expect(clock.now() - at).toBeLessThan(5000)
+})
+
 const failure: CloudFault = { type: 'refused', status: 502, code: 9, kind: 'text' }
 
 // 240 words of that length take two messages.

@@ -71,13 +71,15 @@ function failureFields({ error }: Extract<PostReport, { type: 'failed' }>): Pick
 
 /**
  * Returns when the last missing report of a shown message is due, in ms since the epoch. Undefined if all have arrived, or
- * if the platform's reports are not waited for.
+ * if the platform's reports are not waited for. One after which the message may still fail is not the last.
  */
 export function lastReportDueAt({ entries }: Ledger, reports: PostReports | undefined): number | undefined {
   const withinMs = reports?.withinMs() ?? 0
   if (!reports || withinMs === 0) return undefined
   const missing = entries.filter((entry) => {
-    return entry.state === 'shown' && !reports.of(entry.id).some(({ ref }) => ref.id === entry.ref.id)
+    if (entry.state !== 'shown') return false
+    const own = reports.of(entry.id).find(({ ref }) => ref.id === entry.ref.id)
+    return own === undefined || (own.type === 'there' && own.mayFail === true)
   })
   return missing.length === 0 ? undefined : Math.max(...missing.map(({ at }) => at)) + withinMs
 }

@@ -156,12 +156,12 @@ export type LookedUp =
 
 /**
  * The platform's report about a posted message:
- * - `there`: it is in the chat.
+ * - `there`: it is in the chat. With `mayFail`, the platform has taken it, and may still report that it can't be delivered.
  * - `failed`: it can't be delivered. The error says why.
  * - `chat-closed`: it was not delivered, because the chat is closed. The sink posts it again once the chat is open.
  */
 export type PostReport =
-  | { readonly type: 'there'; readonly ref: MessageRef }
+  | { readonly type: 'there'; readonly ref: MessageRef; readonly mayFail?: true | undefined }
   | { readonly type: 'chat-closed'; readonly ref: MessageRef }
   | { readonly type: 'failed'; readonly ref: MessageRef; readonly error: PortError }
 
@@ -175,8 +175,8 @@ export interface PostReports {
   /** Whether the chat takes no messages until a person writes there. Meanwhile the sink makes no calls and waits. */
   isClosed(): boolean
   /**
-   * How long after a post its report may arrive, in ms. A reply counts as shown when all its messages are reported or
-   * that time has passed. 0 if no reports arrive.
+   * How long after a post its last report may arrive, in ms. A reply counts as shown when all its messages have a report that is not
+   * `mayFail`, or that time has passed. 0 if no reports arrive.
    */
   withinMs(): number
   /** Calls the listener after each change, until the returned function is called. The sink listens until its reply ends. */

@@ -166,7 +166,8 @@ function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof chang
       const ref = { id, postedAt: timestamp && timestamp * 1000 }
       const people = [recipient_id, recipient_user_id].filter((person) => person !== undefined)
       const failure = data.status === 'failed' ? failureOf(error ?? { code: -1 }) : undefined
-      return [{ type: 'status', status: { ref, key, people, failure } }]
+      const isSentOnly = data.status === 'sent' && { isSentOnly: true as const }
+      return [{ type: 'status', status: { ref, key, people, failure, ...isSentOnly } }]
     }),
     ...errors.map((error): CloudEvent => ({ type: 'failed', ...failureOf(error) })),
   ]
@@ -326,6 +327,7 @@ const factStatus = z.object({
   key: z.string().optional(),
   people: z.readonly(z.array(z.string())),
   failure: z.object({ code: z.number(), text: z.string() }).optional(),
+  isSentOnly: z.literal(true).optional(),
 })
 
 const fact = z.discriminatedUnion('type', [

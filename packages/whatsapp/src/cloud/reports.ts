@@ -15,6 +15,11 @@ export interface CloudStatus {
   readonly people: readonly string[]
   /** Why it was not delivered. Absent if it was sent, delivered or read. */
   readonly failure?: { readonly code: number; readonly text: string } | undefined
+  /**
+   * Set if it was sent and not delivered yet. Such a message may still fail, for example with 131026:
+   * https://docs.ycloud.com/reference/whatsapp-message-updated-webhook-examples
+   */
+  readonly isSentOnly?: true | undefined
 }
 
 /**
@@ -60,10 +65,10 @@ const mostPosts = 1000
 const mostPeople = 10_000
 
 /**
- * How long to wait for a message's first status, in ms. Meta documents no time. A status usually arrives within a second
- * or two.
+ * How long to wait for a message's statuses, in ms. Meta documents no time. They usually arrive within a second or two, and a failure
+ * within ten: https://github.com/Jaal-Yantra-Textiles/v2/pull/800
  */
-const firstStatusMs = 10_000
+const statusMs = 10_000
 
 const reportsByClient = new WeakMap<CloudClient, CloudReports>()
 
@@ -104,19 +109,24 @@ function createReports(): CloudReports {
    * Records what became of a post, and notifies the listeners. A failure is final. One because of the 24 h also closes the
    * chat.
    */
-  function recordStatus({ ref, key, people, failure }: CloudStatus): void {
+  function recordStatus(status: CloudStatus): void {
+    const { ref, key, people, failure } = status
     hasStatuses = true
     if (failure?.code === windowCode) for (const person of people) closeChat(person, ref.postedAt ?? 0)
-    if (key !== undefined && changesPost({ ref, key, failure }))
-      posts.set(key, new Map([...(posts.get(key) ?? []), [ref.id, reportOf(ref, failure)]]))
+    if (key !== undefined && changesPost(status))
+      posts.set(key, new Map([...(posts.get(key) ?? []), [ref.id, reportOf(status)]]))
     notifyListeners()
   }
 
-  /** Whether a status is the first one of its message, or says that it failed. Statuses arrive in any order. */
-  function changesPost({ ref, key, failure }: Pick<CloudStatus, 'ref' | 'key' | 'failure'>): boolean {
+  /**
+   * Whether a status is the first one of its message, the first to say that it was delivered, or says that it failed. Statuses arrive
+   * in any order.
+   */
+  function changesPost({ ref, key, failure, isSentOnly }: CloudStatus): boolean {
     if (key === undefined) return false
     const earlier = posts.get(key)?.get(ref.id)
-    return earlier === undefined || (earlier.type === 'there' && failure !== undefined)
+    if (earlier?.type !== 'there') return earlier === undefined
+    return failure !== undefined || (earlier.mayFail === true && !isSentOnly)
   }
 
   /**
@@ -149,7 +159,7 @@ function createReports(): CloudReports {
     return {
       of: (key) => [...(posts.get(key)?.values() ?? [])],
       isClosed: () => windows.get(webhookId(person))?.isClosed === true,
-      withinMs: () => (isListening() ? firstStatusMs : 0),
+      withinMs: () => (isListening() ? statusMs : 0),
       observe: (listener) => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -158,7 +168,7 @@ function createReports(): CloudReports {
   }
 
   /**
-   * Resolves with the post's message as soon as a status names the key. After `firstStatusMs`, resolves with `silent`, or
+   * Resolves with the post's message as soon as a status names the key. After `statusMs`, resolves with `silent`, or
    * with `unknown` if that proves nothing: no statuses arrive at all, the wait was aborted, or the status may have come
    * while nothing listened. Meta sends it again then, but maybe much later.
    */
@@ -178,7 +188,7 @@ function createReports(): CloudReports {
     signal.addEventListener('abort', stopWaiting)
     stopOnceReported()
     try {
-      await pause(clock, firstStatusMs, waiting.signal)
+      await pause(clock, statusMs, waiting.signal)
     } finally {
       listeners.delete(stopOnceReported)
       signal.removeEventListener('abort', stopWaiting)
@@ -189,8 +199,8 @@ function createReports(): CloudReports {
 }
 
 /** Returns the report of a status: there, failed, or not posted because the chat is closed. */
-function reportOf(ref: MessageRef, failure: CloudStatus['failure']): PostReport {
-  if (failure === undefined) return { type: 'there', ref }
+function reportOf({ ref, failure, isSentOnly }: CloudStatus): PostReport {
+  if (failure === undefined) return { type: 'there', ref, ...(isSentOnly && { mayFail: true }) }
   if (failure.code === windowCode) return { type: 'chat-closed', ref }
   const { code, text } = failure
   const error = toCloudPortError(new CloudError(text, { status: 400, code }), `message ${ref.id}`)

@@ -17,8 +17,11 @@ export type CloudFault = ToCalls &
         readonly details?: string
         readonly isTaken?: boolean
       }
-    /** The call succeeds, and the webhook gets this error for the message. The person never sees it. */
-    | { readonly type: 'undelivered'; readonly code: number }
+    /**
+     * The call succeeds, and the webhook gets this error for the message. The person never sees it. With `afterMs`, the webhook first
+     * gets that it was sent, and the error that much later.
+     */
+    | { readonly type: 'undelivered'; readonly code: number; readonly afterMs?: number }
     /** A web page instead of JSON, with this status. Nothing was done. */
     | { readonly type: 'page'; readonly status: number }
   )

@@ -7,7 +7,7 @@ import { type Handler, type HttpAnswer, sendAnswer } from '../../platform/server
 import type { CloudCallKind, CloudFault } from './fault.ts'
 import { CloudRefusal } from './refusal.ts'
 import type { FakeWhatsApp } from './start.ts'
-import { type CloudState, refusalFor } from './state.ts'
+import { type CloudState, type DeliveryFailure, refusalFor } from './state.ts'
 
 /** A call as the server saw it. */
 export interface WhatsAppCall {
@@ -63,7 +63,7 @@ export function createCloudApi(
     await log.answer<Answer>(response, call, {
       run: (fault) => ({
         status: 200,
-        body: JSON.stringify(run(fault?.type === 'undelivered' ? fault.code : undefined)),
+        body: JSON.stringify(run(fault?.type === 'undelivered' ? fault : undefined)),
       }),
       refused,
       answerTo,
@@ -98,7 +98,7 @@ export function createCloudApi(
   /** Returns the call for a message, a reaction or a read receipt in JSON. Without fields if the body isn't JSON. */
   function messageCall(body: Buffer): CallToDo {
     const fields = fieldsOf(parseJson(body.toString('utf8')))
-    return { fields, run: (failureCode) => state.sendMessage(fields, failureCode) }
+    return { fields, run: (failure) => state.sendMessage(fields, failure) }
   }
 
   /** Returns the call for an upload in a form. Without a file if the body is not a form. */
@@ -116,8 +116,8 @@ function pathOf({ url = '' }: IncomingMessage): string {
 /** A call whose body was read. */
 interface CallToDo {
   readonly fields: Fields
-  /** `failureCode` is the error of a message that is accepted and then not delivered. */
-  readonly run: (failureCode?: number) => unknown
+  /** `failure` is that of a message which is accepted and then not delivered. */
+  readonly run: (failure?: DeliveryFailure) => unknown
 }
 
 /**

@@ -35,6 +35,17 @@ interface CloudInboxFile extends NamedFile {
   readonly mime: string
 }
 
+/** How a message fails that is accepted and then not delivered. */
+export interface DeliveryFailure {
+  /** The error that the webhook gets. */
+  readonly code: number
+  /** How long after the message, in ms. It is reported as sent before. Default: at once, and not as sent. */
+  readonly afterMs?: number
+}
+
+/** How a message fails more than 24 h after the person's last one. */
+const closedFailure: DeliveryFailure = { code: 131047 }
+
 /** The server's state and the effects of its calls, which throw a `CloudRefusal`. */
 export interface CloudState {
   readonly clock: TestClock
@@ -47,9 +58,9 @@ export interface CloudState {
   nextId(): string
   /**
    * Posts a message, reacts to one, or marks one as read, by the call's fields. Returns the body of the response.
-   * `failureCode` is the error of a message that is accepted and then not delivered.
+   * `failure` is that of a message which is accepted and then not delivered.
    */
-  sendMessage(fields: Fields, failureCode?: number): unknown
+  sendMessage(fields: Fields, failure?: DeliveryFailure): unknown
   /** Stores a file of the business, and returns its media id. */
   uploadMedia(type: string, file: NamedFile | undefined): unknown
   /** Notifies observers that this person now sees something else. */
@@ -98,7 +109,7 @@ export function createState(
    * Marks a message as read if the call has a status, else reacts or posts. Throws a `CloudRefusal` for another
    * product, and if neither a number nor a user id is addressed.
    */
-  function sendMessage(fields: Fields, failureCode?: number): unknown {
+  function sendMessage(fields: Fields, failure?: DeliveryFailure): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
     if (fields.status !== undefined) return markRead(fields)
     // A business-scoped user id has its own parameter.
@@ -106,15 +117,15 @@ export function createState(
     if (typeof person !== 'string' || person === '') throw invalidParameter('to is required')
     if (fields.to === undefined ? !/^[A-Z]{2}\.\w/.test(person) : !/^\+?\d+$/.test(person))
       throw invalidParameter('to is not a number')
-    return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, failureCode)
+    return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, failure)
   }
 
   /**
-   * Adds a message, and reports its delivery to the webhook. One that isn't delivered, because of `failureCode` or 24 h
+   * Adds a message, and reports its delivery to the webhook. One that isn't delivered, because of `failure` or 24 h
    * without a person's message, is only reported. A template may begin a conversation. Throws a `CloudRefusal` for
    * wrong content, for an unknown file, for a used-up budget, and after 24 h if the option says so.
    */
-  function post(person: string, fields: Fields, failureCode: number | undefined): unknown {
+  function post(person: string, fields: Fields, failure: DeliveryFailure | undefined): unknown {
     const content = readContent(fields, listBody)
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
     if (content.mediaId !== undefined && !file) throw invalidParameter(`media ${content.mediaId} does not exist`)
@@ -125,16 +136,24 @@ export function createState(
     spend(person)
     const id = nextId()
     const replyTo = fieldsOf(fields.context).message_id
-    const code = isClosed ? 131047 : failureCode
-    if (code !== undefined) hook.reportStatus({ id, person, status: 'failed', code, data })
-    else {
+    const { code, afterMs } = isClosed ? closedFailure : (failure ?? {})
+    const reportSent = (): void => hook.reportStatus({ id, person, status: 'sent', data })
+    if (code !== undefined) {
+      const reportFailed = (): void => hook.reportStatus({ id, person, status: 'failed', code, data })
+      if (afterMs === undefined) reportFailed()
+      else {
+        reportSent()
+        clock.after(afterMs, reportFailed)
+      }
+    } else {
       const answered = typeof replyTo === 'string' ? { replyTo } : {}
       const details = { ...answered, ...(file && { file }), ...(data !== undefined && { data }) }
       place.posts.set(id, { id, from: 'business', at: clock.now(), content, ...details })
       place.notifications += 1
       place.typingUntil = 0
       changed(person)
-      for (const status of ['sent', 'delivered'] as const) hook.reportStatus({ id, person, status, data })
+      reportSent()
+      hook.reportStatus({ id, person, status: 'delivered', data })
     }
     return acceptedBody(person, id)
   }

@@ -97,6 +97,8 @@ export const texts = {
   fileFailed: (name: string, why: string) => `Nothing was run, because the file ${name} could not be read: ${why}`,
   fileUnsafe: (name: string) =>
     `The file ${name} was not read, because it is not safe to take files from its server. The bridge’s log tells the operator why, and how to fix it.`,
+  fileNotKept: (name: string) =>
+    `The file ${name} is too large to be kept, so it can’t be posted again. Ask the agent for it.`,
   unaskedCommand:
     'Nothing was run: with these arguments, the command could run a shell command, read a file or call a sub-agent without asking first. Someone with the right `approve` can send it. You can also write it as a normal message.',
   unguarded:

@@ -26,11 +26,15 @@ afterEach(async () => {
   rmSync(join(project, '..'), { recursive: true, force: true })
 })
 
-/** Starts a bridge whose agent answers with the files that the prompt names, then says that it is done. */
+/** An address with the content of a file. */
+const largeContent = `data:,${'x'.repeat(1_000_000)}`
+
+/** Starts a bridge whose agent answers with the files that the prompt names, then says that it is done. `large` is `largeContent`. */
 async function openedIn(more: Parameters<typeof startHandDriven>[1] = {}): Promise<HandDriven> {
   const stage = await startHandDriven(
     (run, text) => {
-      for (const url of text.split(' ')) run.write({ type: 'file', mime: 'text/plain', url })
+      for (const word of text.split(' '))
+        run.write({ type: 'file', mime: 'text/plain', url: word === 'large' ? largeContent : word })
       run.write({ type: 'text', delta: 'Done.' })
       run.end({ type: 'completed' })
     },
@@ -132,6 +136,22 @@ test('a file whose posts had no result is read and posted again when a person as
   stage.telegram.say(1, '/resend')
   await stage.passes(() => shown(stage).includes('No answer is known to be missing here.'))
   expect(shown(stage).filter((text) => text.startsWith('report.md'))).toEqual(['report.md: # A newer report\n'])
+})
+
+test('a file whose content is in its address is posted again, too, and a person is told which is too large to be kept', async () => {
+  const stage = await openedIn()
+  stage.telegram.inject({ type: 'status', code: 502, chatId: 1, method: 'sendMediaGroup', times: 2 })
+  stage.telegram.say(1, 'data:,small large')
+  await stage.passes(() => shown(stage).some((text) => text.includes('may be missing here')))
+  stage.telegram.say(1, '/resend')
+  await stage.passes(() => shown(stage).some((text) => text.includes('too large to be kept')))
+  const again = shown(stage).slice(shown(stage).findIndex((text) => text.startsWith('Posted again')) + 1)
+  expect(again).toEqual([
+    expect.stringMatching(/: small$/),
+    expect.stringMatching(
+      /^📎 The file .* is too large to be kept, so it can’t be posted again\. Ask the agent for it\.$/,
+    ),
+  ])
 })
 
 test('a file that is gone when a person asks for it again is a sentence', async () => {

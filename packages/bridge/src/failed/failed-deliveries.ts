@@ -131,7 +131,7 @@ export function createFailedDeliveries(options: {
       const { undelivered } = delivery
       const lostTexts = whole === '' ? [] : undelivered.filter(({ card }) => card === 'answer' || card === 'ending')
       const posts = undelivered.filter(isWorthResending)
-      const files = posts.flatMap((one) => filesWithKeys(reply, one.files ?? [])).flatMap(storable)
+      const files = posts.flatMap((one) => filesWithKeys(reply, one.files ?? [])).map(stored)
       const missing = [...lostTexts, ...posts]
       const [first] = missing
       if (!first) return []
@@ -338,11 +338,12 @@ export function createFailedDeliveries(options: {
     return failed.length
   }
 
-  /** Reads a file again and posts it. If it can't be read or the platform refuses it, posts why instead. */
+  /** Reads a file again and posts it. If it can't be read, was not stored, or the platform refuses it, posts why instead. */
   async function resendFile(place: ChatPlace, failed: FailedDelivery, file: ReplyFile): Promise<void> {
     const { server, sessionID = '', directory } = failed
     const { signal } = new AbortController()
     try {
+      if (file.url === '') throw new FileRefusal('refused', texts.fileNotKept(plain(nameOfFile(file))))
       const bytes = await fileReaders(server)(file, { sessionID, directory, maxBytes: mostFileBytes, signal })
       const named = { name: nameOfFile(file), mime: file.mime, bytes }
       await channels.post(place, { text: captionOf(file), file: named }, sessionOf(failed))
@@ -415,9 +416,12 @@ function isWorthResending({ card, type }: Undelivered): boolean {
   return card === 'attachment' && (type === 'ambiguous' || type === 'given-up')
 }
 
-/** Returns what is stored of a file: nothing of one whose content is in its address. */
-function storable({ id, mime, url, filename, caption }: ReplyFile): NonNullable<FailedDelivery['files']> {
-  return /^data:/i.test(url) ? [] : [{ id, mime, url, filename, caption }]
+/** The longest address that is stored of a file, in UTF-16 units. It may be the content itself: about 700 kB of it. */
+const longestAddress = 1_000_000
+
+/** Returns what is stored of a file. */
+function stored({ id, mime, url, filename, caption }: ReplyFile): NonNullable<FailedDelivery['files']>[number] {
+  return { id, mime, url: url.length > longestAddress ? '' : url, filename, caption }
 }
 
 /** Returns the place of a queue, whose name ends with its `placeKey`. Undefined if the key is not that of a queue. */

@@ -147,12 +147,13 @@ const delivery = z.readonly(
     reason: z.string(),
     /** The whole answer, in Markdown. Empty if only files are missing. */
     text: z.string(),
-    /** The missing files that can be read again, and the folder of the session that they are from. */
+    /** The missing files, and the folder of the session that they are from. */
     files: z
       .array(
         z.object({
           id: z.string(),
           mime: z.string(),
+          /** Empty if it is the content, and too long to be stored. */
           url: z.string(),
           filename: z.string().optional(),
           caption: z.string().optional(),

@@ -26,12 +26,6 @@ export async function doubtsByChat({ list }: Pick<Store, 'list'>): Promise<Reado
   return found
 }
 
-/** Returns the keys of the files whose posts have a result that is not known, as these ledgers tell. */
-export function doubtedFiles(ledgers: readonly { readonly value: string }[]): ReadonlySet<string> {
-  const entries = ledgers.flatMap(({ value }): StoredLedger['entries'] => JSON.parse(value).entries)
-  return new Set(entries.flatMap(({ state, files = [] }) => (/^(doubtful|intent)$/.test(state) ? files : [])))
-}
-
 function doubtsOf({ doubtful, entries }: StoredLedger): Doubts {
   const posts = doubtful + entries.filter(({ state }) => state === 'intent').length
   const passing = entries.filter(({ state, type }) => /^(doubtful|intent)$/.test(state) && type === 'status')
@@ -49,5 +43,5 @@ function sumOf(all: Iterable<Doubts>): Doubts {
 
 interface StoredLedger {
   readonly doubtful: number
-  readonly entries: readonly { readonly state: string; readonly type: string; readonly files?: readonly string[] }[]
+  readonly entries: readonly { readonly state: string; readonly type: string }[]
 }

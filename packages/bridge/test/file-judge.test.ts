@@ -3,8 +3,8 @@ import { type FileChat, judgeFiles, type Piece } from './file-judge.ts'
 
 const wanted: readonly Piece[] = [
   { type: 'text', name: 'Here they are.' },
-  { type: 'file', name: 'a.png', key: 'prt_1.file.0' },
-  { type: 'file', name: 'b.csv', key: 'prt_2.file.0' },
+  { type: 'file', name: 'a.png' },
+  { type: 'file', name: 'b.csv' },
   { type: 'missing', name: 'c.gone' },
   { type: 'text', name: 'The end.' },
 ]
@@ -13,10 +13,10 @@ const file = (name: string) => ({ text: '', files: [Buffer.from(`bytes of ${name
 const note = text('📎 The file c.gone is not there any more.')
 const whole = [text('Here they are.'), file('a.png'), file('b.csv'), note, text('The end.')]
 const judge = (seen: FileChat['seen'], more: Partial<FileChat> = {}) =>
-  judgeFiles({ wanted, seen, doubtful: 0, doubted: new Set(), ...more })
+  judgeFiles({ wanted, seen, resent: [], doubtful: 0, ...more })
 
 test('a chat that shows all in order is right', () => {
-  expect(judge(whole)).toEqual({ copies: 0, doubted: 0, lost: 0, problems: [] })
+  expect(judge(whole)).toEqual({ copies: 0, late: 0, lost: 0, problems: [] })
 })
 
 test('a note does not count as a file: a bridge that sends none and notes each one loses them all', () => {
@@ -27,24 +27,23 @@ test('a note does not count as a file: a bridge that sends none and notes each o
   })
 })
 
-test('a sentence that something may be missing excuses no file, nor does the doubt about another post', () => {
-  const missing = [text('Here they are.'), file('b.csv'), note, text('It may be missing here. The end.')]
-  expect(judge(missing, { doubtful: 1, doubted: new Set(['prt_2.file.0']) })).toMatchObject({
-    lost: 1,
-    problems: ['a.png is not shown'],
-  })
+const withoutPicture = whole.filter((one) => one !== whole[1])
+
+test('neither a doubt nor a sentence that something may be missing excuses a file', () => {
+  const told = [...withoutPicture, text('It may be missing here.')]
+  const lost = { lost: 1, problems: ['a.png is not shown'] }
+  expect(judge(told, { doubtful: 2 })).toMatchObject(lost)
+  expect(judge(told, { doubtful: 2, resent: [text('Posted again.'), file('b.csv')] })).toMatchObject(lost)
 })
 
-test('the doubt about its very post excuses a file', () => {
-  const seen = whole.filter((one) => one !== whole[1])
-  expect(judge(seen, { doubtful: 1, doubted: new Set(['prt_1.file.0']) })).toEqual({
-    ...{ copies: 0, doubted: 1, lost: 0, problems: [] },
-  })
+test('a file that comes once the person asks for it is not lost, and what comes then is no copy', () => {
+  const resent = [text('Posted again. The end.'), file('a.png'), file('b.csv')]
+  expect(judge(withoutPicture, { resent })).toEqual({ copies: 0, late: 1, lost: 0, problems: [] })
 })
 
-test('the order is checked of what is there, also in doubt and beside copies', () => {
-  const doubt = { doubtful: 1, doubted: new Set(['prt_1.file.0']) }
-  expect(judge([text('The end.'), file('b.csv'), note, text('Here they are.')], doubt).problems).toEqual([
+test('the order is checked of what is there, also beside copies', () => {
+  expect(judge([text('The end.'), file('b.csv'), note, text('Here they are.')]).problems).toEqual([
+    'a.png is not shown',
     'out of order: The end.,b.csv,Here they are.',
   ])
   expect(judge([...whole, file('a.png')], { doubtful: 1 })).toMatchObject({ copies: 1, problems: [] })

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { type AnswerPiece, callTool, launchOpencode, type Script, sayText, startModel } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import { doubtedFiles, doubtsIn } from './doubts.ts'
+import { doubtsIn } from './doubts.ts'
 import { judgeFiles, type Piece } from './file-judge.ts'
-import { type Chat, faults, startDeviceTown, startTowns, type Town } from './towns.ts'
+import { type Chat, faults, type Seen, startDeviceTown, startTowns, type Town } from './towns.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const sender = fileURLToPath(new URL('../../tools/bin/reply-tools.mjs', import.meta.url))
@@ -31,6 +31,12 @@ const mostUnbegun = 4
 /** Longer than a linked device waits for an acknowledgement, and than WhatsApp's budget and the bridge's retries take, in ms. */
 const restMs = 45_000
 
+/** How often a person asks for what may be missing. The last time, nothing is. */
+const mostResends = 5
+
+/** How long a person waits for what they asked for before they ask again, in ms. WhatsApp takes a message in six seconds. */
+const resendMs = 20_000
+
 /** What a stage plays. */
 export interface Plan {
   readonly seed: number
@@ -50,8 +56,8 @@ export interface FileRuns extends Plan {
   readonly doubled: number
   /** Posts whose result the bridge does not know, as its ledgers count them. */
   readonly doubtful: number
-  /** Files that a chat does not show, because the result of their very post is not known. */
-  readonly doubted: number
+  /** Files that came once the person asked for what may be missing. */
+  readonly late: number
   /** Files that a chat should show and does not, whether it names them or not. */
   readonly lost: number
   /** What is wrong, in words. Empty if nothing is. */
@@ -111,7 +117,6 @@ function contentOf(name: string, kind: string): Uint8Array {
 interface Stored {
   readonly info: { readonly role: string }
   readonly parts: readonly {
-    readonly id: string
     readonly type: string
     readonly text?: string
     readonly tool?: string
@@ -179,9 +184,11 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     await until(() => unbegun(runs).length === 0 || undefined)
     await strike()
     await untilAtRest()
+    const seen = new Map(runs.map(({ chat }) => [chat, chat.seen()]))
+    await resendMissing()
     bridge.kill('SIGTERM')
     await ended(bridge)
-    return await judge()
+    return await judge(seen)
   } finally {
     bridge.kill('SIGKILL')
     await Promise.all(towns.map(async ({ platform }) => await platform.close()))
@@ -267,6 +274,22 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     }
   }
 
+  /** Has each person ask for what the bridge says may be missing, until it knows of nothing more. Some faults may be left. */
+  async function resendMissing(): Promise<void> {
+    const chats = runs.map(({ chat }) => chat).filter((chat) => isMissing(chat.seen()))
+    await Promise.all(
+      chats.map(async (chat) => {
+        const from = chat.seen().length
+        const isOver = (): boolean =>
+          chat.seen().some(({ text }, at) => at >= from && text.includes('No answer is known to be missing'))
+        for (let tries = 0; !isOver() && tries < mostResends; tries++) {
+          chat.say('/resend')
+          for (let waitedMs = 0; !isOver() && waitedMs < resendMs; waitedMs += 50) await pause(50)
+        }
+      }),
+    )
+  }
+
   async function get(route: string): Promise<ReturnType<typeof JSON.parse>> {
     const address = new URL(route, server.url)
     address.searchParams.set('directory', server.directory)
@@ -287,30 +310,33 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
     return found
   }
 
-  async function judge(): Promise<FileRuns> {
+  /** Compares what the chats showed before people asked for what may be missing, and show now, with what the agent made. */
+  async function judge(seenBefore: ReadonlyMap<Chat, readonly Seen[]>): Promise<FileRuns> {
     const pieces = await made()
     const store = await sqliteStore({ folder: join(folder, 'state') })
     const wrong: string[] = []
-    let [files, doubled, doubtful, doubted, lost] = [0, 0, 0, 0, 0]
+    let [files, doubled, doubtful, late, lost] = [0, 0, 0, 0, 0]
     for (const { name, chat, script } of runs) {
-      const seen = chat.seen()
+      const seen = seenBefore.get(chat) ?? []
+      const ids = new Set(seen.map(({ id }) => id))
+      const resent = chat.seen().filter(({ id }) => !ids.has(id))
       const wanted = pieces.get(name) ?? []
       const filesWanted = wanted.filter(({ type }) => type === 'file')
       const ledgers = (await store.list('ledger/')).filter(({ key }) => key.includes(chat.id))
       const posts = await doubtsIn({ list: async () => ledgers })
-      const verdict = judgeFiles({ wanted, seen, doubtful: posts.posts, doubted: doubtedFiles(ledgers) })
-      const isDoubted = seen.some(({ text }) => text.includes('may be missing here'))
+      const verdict = judgeFiles({ wanted, seen, resent, doubtful: posts.posts })
+      const isEnded = [...seen, ...resent].some(({ text }) => isEnd(text, name, blow))
       const problems = [
         ...(blow !== 'server restarted' && filesWanted.length !== filesIn(script)
           ? [`the agent made ${filesWanted.length} of ${filesIn(script)} files`]
           : []),
-        ...(!seen.some(({ text }) => isEnd(text, name, blow)) && !isDoubted ? ['its end is not shown'] : []),
+        ...(isEnded ? [] : ['its end is not shown']),
         ...verdict.problems,
       ]
       files += filesWanted.length
       doubled += verdict.copies
       doubtful += posts.posts
-      doubted += verdict.doubted
+      late += verdict.late
       lost += verdict.lost
       if (problems.length > 0)
         wrong.push(
@@ -328,7 +354,7 @@ export async function playFileRuns({ seed, blow, chats }: Plan): Promise<FileRun
       faults: failed,
       doubled,
       doubtful,
-      doubted,
+      late,
       lost,
       wrong,
     }
@@ -341,12 +367,17 @@ function nameOf({ name, platform }: Town): string {
 }
 
 /** Returns what a part of an answer should show. */
-function pieceOf({ id, type, text = '', tool = '', state }: Stored['parts'][number]): readonly Piece[] {
+function pieceOf({ type, text = '', tool = '', state }: Stored['parts'][number]): readonly Piece[] {
   if (type === 'text' && text !== '') return [{ type, name: text }]
   if (type !== 'tool' || state?.status !== 'completed') return []
   const name = state.input?.path ?? state.input?.name
   if (name === undefined) return []
-  return [{ type: tool === 'maker_link' ? 'missing' : 'file', name, key: `${id}.file.0` }]
+  return [{ type: tool === 'maker_link' ? 'missing' : 'file', name }]
+}
+
+/** Whether the bridge said that something may be missing. */
+function isMissing(seen: readonly Seen[]): boolean {
+  return seen.some(({ text }) => text.includes('may be missing here'))
 }
 
 /** Whether a text is the end of an answer, or says that there will be none. */

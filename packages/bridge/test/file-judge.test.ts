@@ -36,7 +36,7 @@ test('neither a doubt nor a sentence that something may be missing excuses a fil
   expect(judge(told, { doubtful: 2, resent: [text('Posted again.'), file('b.csv')] })).toMatchObject(lost)
 })
 
-test('a file that comes once the person asks for it is not lost, and what comes then is no copy', () => {
+test('a file that comes once the person asks for it is not lost, and what comes then does not count as a copy', () => {
   const resent = [text('Posted again. The end.'), file('a.png'), file('b.csv')]
   expect(judge(withoutPicture, { resent })).toEqual({ copies: 0, late: 1, lost: 0, problems: [] })
 })

@@ -1,7 +1,7 @@
-import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { type FileHandle, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { isInside, kindOf } from '@reply/core/node'
+import { codeOf, isInside, kindOf, openInside } from '@reply/core/node'
 import { byteSize } from '@reply/core/show'
 
 /** Why a file can't be sent. The message is a sentence for the model. */
@@ -41,33 +41,32 @@ export async function openInProject(path: string, { project, maxBytes }: FileRul
   if (path === '' || path.includes('\0')) throw new FileRefusal('Give the path of a file.')
   if (path.split(/[/\\]/).includes('..'))
     throw new FileRefusal(`The path ${shown} has "..". Give a path inside of the project.`)
-  try {
-    const wanted = resolve(project, path)
-    const real = await realpath(wanted)
-    if (!isInside(project, real)) throw new FileRefusal(outsideReason(shown, isInside(project, wanted)))
-    // A device may act when it is opened.
-    requireRegular(await lstat(real), shown)
-    // Should a pipe have taken its place, this would not wait for a writer.
-    const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const stats = await handle.stat()
-      requireRegular(stats, shown)
-      // A folder on the way may have become a link since.
-      if ((await realpath(real)) !== real || !isSame(stats, await lstat(real)))
-        throw new FileRefusal(changedReason(shown))
-      if (stats.size === 0) throw new FileRefusal(`The file ${shown} is empty.`)
-      if (stats.size > maxBytes)
-        throw new FileRefusal(
-          `The file ${shown} has ${byteSize(stats.size)}. At most ${byteSize(maxBytes)} can be sent.`,
-        )
-      return { handle, path: real, shown, stats }
-    } catch (error) {
+  const wanted = resolve(project, path)
+  const found = await openInside(project, wanted)
+  switch (found.type) {
+    case 'outside':
+      throw new FileRefusal(outsideReason(shown, isInside(project, wanted)))
+    case 'irregular':
+      throw new FileRefusal(irregularReason(found.stats, shown))
+    case 'failed':
+      throw refusalOf(found.cause, shown)
+    case 'opened': {
+      const { handle, path: real, stats } = found
+      const fault = sizeFault(stats, maxBytes, shown)
+      if (fault === undefined) return { handle, path: real, shown, stats }
       await handle.close()
-      throw error
+      throw new FileRefusal(fault)
     }
-  } catch (error) {
-    throw refusalOf(error, shown)
+    default:
+      return found satisfies never
   }
+}
+
+/** Says why a file of that size is not sent. Undefined if it is. */
+function sizeFault({ size }: Stats, maxBytes: number, shown: string): string | undefined {
+  if (size === 0) return `The file ${shown} is empty.`
+  if (size <= maxBytes) return undefined
+  return `The file ${shown} has ${byteSize(size)}. At most ${byteSize(maxBytes)} can be sent.`
 }
 
 /**
@@ -99,11 +98,11 @@ export async function requireStable(
   }
 }
 
-/** Throws a `FileRefusal` that says what it is, unless it is a regular file. */
-function requireRegular(stats: Stats, shown: string): void {
-  if (stats.isFile()) return
-  if (stats.isDirectory()) throw new FileRefusal(`${shown} is a folder. Make an archive of it, and send that.`)
-  throw new FileRefusal(`${shown} is ${kindOf(stats)}. Only regular files can be sent.`)
+/** Says what it is instead of a regular file. */
+function irregularReason(stats: Stats, shown: string): string {
+  return stats.isDirectory()
+    ? `${shown} is a folder. Make an archive of it, and send that.`
+    : `${shown} is ${kindOf(stats)}. Only regular files can be sent.`
 }
 
 /** Whether both are the same file. */
@@ -144,11 +143,6 @@ function failureReason(code: string | undefined, shown: string): string {
     default:
       return `The file ${shown} can't be read (${code ?? 'unknown error'}).`
   }
-}
-
-/** Returns the code of a system's error. Undefined for any other error. */
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
 /** Returns a path in quotation marks: at most 100 characters, without control characters. */

@@ -1,5 +1,4 @@
-import { constants } from 'node:fs'
-import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { type FileHandle, realpath } from 'node:fs/promises'
 import { parse, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ReplyError } from '../error.ts'
@@ -9,6 +8,7 @@ import { byteSize } from '../show/numbers.ts'
 import { dataBytes, dataSize } from '../source/decode/attachment.ts'
 import { escapeInvisible } from '../text/escape-invisible.ts'
 import { isInside, kindOf } from './inside.ts'
+import { codeOf, openInside } from './open-inside.ts'
 
 /** Which files may be read, and how much. */
 export interface FileRights {
@@ -87,7 +87,7 @@ function pathOf(url: string, what: string): string {
 /** Reads a file of this computer. A relative path counts from the session's directory. */
 async function readLocal(path: string, what: string, { directory, maxBytes }: FileRights): Promise<Uint8Array> {
   if (directory === undefined) throw unreadable(what, "is not on this computer, or its session's directory is unknown")
-  const handle = await openInside(directory, path, what)
+  const handle = await openIn(directory, path, what)
   try {
     return await readAll(handle, { what, path, maxBytes })
   } catch (error) {
@@ -97,34 +97,26 @@ async function readLocal(path: string, what: string, { directory, maxBytes }: Fi
   }
 }
 
-/** `O_NONBLOCK`, because opening a pipe would wait for its writer. Windows has neither flag. */
-const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-
 /** Opens a regular file inside of the directory. */
-async function openInside(directory: string, path: string, what: string): Promise<FileHandle> {
+async function openIn(directory: string, path: string, what: string): Promise<FileHandle> {
+  const home = await realpath(directory).catch((error: unknown) => {
+    throw missing.has(codeOf(error)) ? unreadable(what, notHere(directory), error) : problemOf(error, what)
+  })
+  // Else the files of /proc, which have this program's secrets, would be inside.
+  if (home === parse(home).root) throw unreadable(what, "can't be read: its session works in the root of all files")
   const place = resolve(directory, path)
-  let handle: FileHandle | undefined
-  try {
-    const home = await realpath(directory).catch((error: unknown) => {
-      throw missing.has(codeOf(error)) ? unreadable(what, notHere(directory), error) : error
-    })
-    // Else the files of /proc, which have this program's secrets, would be inside.
-    if (home === parse(home).root) throw unreadable(what, "can't be read: its session works in the root of all files")
-    const real = await realpath(place)
-    if (!isInside(home, real)) throw outside(what, isInside(resolve(directory), place))
-    const found = await lstat(real)
-    // Opening a device may already change something.
-    if (!found.isFile()) throw unreadable(what, `is ${kindOf(found)}`)
-    handle = await open(real, flags)
-    // A folder on the way may have become a link in between. Only Linux tells where the open file is.
-    const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real)
-    if (!isInside(home, opened)) throw outside(what, true)
-    const status = await handle.stat()
-    if (!status.isFile()) throw unreadable(what, `is ${kindOf(status)}`)
-    return handle
-  } catch (error) {
-    await handle?.close()
-    throw error instanceof ReplyError ? error : problemOf(error, what)
+  const found = await openInside(home, place)
+  switch (found.type) {
+    case 'opened':
+      return found.handle
+    case 'outside':
+      throw outside(what, isInside(resolve(directory), place))
+    case 'irregular':
+      throw unreadable(what, `is ${kindOf(found.stats)}`)
+    case 'failed':
+      throw problemOf(found.cause, what)
+    default:
+      return found satisfies never
   }
 }
 
@@ -172,11 +164,6 @@ const reasons: ReadonlyMap<unknown, string> = new Map([
 function problemOf(cause: unknown, what: string): ReplyError {
   const code = codeOf(cause)
   return unreadable(what, reasons.get(code) ?? `can't be read (${String(code ?? cause)})`, cause)
-}
-
-/** The code of a system's error. Undefined for any other one. */
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
 /** The file may well exist: in a container, or on the computer of its agent. */

@@ -175,7 +175,7 @@ describe('a local program', () => {
     const daysAgo = Date.now() / 1000 - 2 * 86_400
     utimesSync(left ?? '', daysAgo, daysAgo)
     await scripted('echo done').transcribe(note, 'audio/ogg', never)
-    await vi.waitFor(() => expect(leftFolders()).toEqual(['reply-voice-other']))
+    await expect.poll(leftFolders).toEqual(['reply-voice-other'])
   })
 
   test('that started others is ended with them when it exits, also if they hold its output', async () => {
@@ -349,7 +349,7 @@ describe('a service', () => {
     const { url, requests } = await serviceWith(() => {})
     const cancel = new AbortController()
     const result = transcriberOf({ url, model: 'm' }).transcribe(note, 'audio/ogg', cancel.signal)
-    await vi.waitFor(() => expect(requests).toHaveLength(1))
+    await expect.poll(() => requests.length).toBe(1)
     cancel.abort()
     expect(await result).toEqual({ type: 'failed', why: 'canceled' })
   })

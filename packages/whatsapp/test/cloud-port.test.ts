@@ -188,14 +188,36 @@ describe('a failure', () => {
   })
 })
 
+type Failure = Awaited<ReturnType<typeof open>>
+
+/** Posts with the key `k`, and gets an answer that tells nothing. */
+async function postUnanswered({ whatsapp, port, bubble }: Failure): Promise<void> {
+  whatsapp.inject({ type: 'page', status: 502, kind: 'text' })
+  await ending(port.post(bubble('a'), posting))
+}
+
+/** Posts with the key `k`, and may no longer do so before the answer. */
+async function postUntilAborted({ whatsapp, port, bubble }: Failure): Promise<void> {
+  whatsapp.inject({ type: 'accept-then-stall', kind: 'text' })
+  const lost = new AbortController()
+  const post = ending(port.post(bubble('a'), { ...posting, signal: lost.signal }))
+  while (whatsapp.screen(person).length === 0) await new Promise((resolve) => setImmediate(resolve))
+  lost.abort()
+  await post
+}
+
 test.each([
-  ['absent if the webhooks were received since before it', 'absent', 1000],
-  ['unknown if its status may have come before they were received', 'unknown', -1000],
-])('a post that no status names while others come is %s', async (_, type, triedAfterMs) => {
-  const { port, client, clock } = await open()
+  ['absent if it had no answer and the webhooks were received since before it', 'absent', 1000, postUnanswered],
+  ['unknown if its status may have come before they were received', 'unknown', -1000, postUnanswered],
+  ['unknown if its status may have gone to another process that posted it', 'unknown', 1000, async () => {}],
+  ['unknown if another process may have got its status meanwhile', 'unknown', 1000, postUntilAborted],
+] as const)('a post that no status names while others come is %s', async (_, type, triedAfterMs, act) => {
+  const opened = await open()
+  const { port, client, clock } = opened
   const reports = sharedReports(client)
   reports.startListening(clock.now())
   const since = clock.now() + triedAfterMs
+  await act(opened)
   await clock.advance(2000)
   const looked = port.lookUp?.({ ...editing, kind: 'message', key: 'k', since })
   let found: unknown

@@ -101,8 +101,9 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
 
   /**
    * Finds out whether a post is in the chat. The Cloud API has no call for this, but its webhooks name the key of each
-   * posted message. The message counts as absent if the API answers again, no status names the key within 10 s, statuses
-   * of other messages have arrived, and this process has received the webhooks since before the post.
+   * posted message. The message counts as absent if this process got no answer to it, the API answers again, no status names
+   * the key within 10 s, statuses of other messages have arrived, and this process has received the webhooks since before the
+   * post.
    */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
     const probed = await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
@@ -135,6 +136,8 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     const body = { ...recipientOf(to), ...context, ...message, biz_opaque_callback_data: posting.key }
     const sentAt = wallTime(clock)
     const { id, at } = await call(verb, posting, (signal) => client.messages(body, signal)).catch((error: unknown) => {
+      const isUnanswered = error instanceof PortError && error.type === 'ambiguous' && !posting.signal.aborted
+      if (isUnanswered) reports.recordUnanswered(posting.key)
       throw closeChatIfTooLate(error, sentAt)
     })
     if (id !== undefined) return { id, postedAt: at }

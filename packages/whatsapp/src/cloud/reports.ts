@@ -44,10 +44,13 @@ interface CloudReports {
   closeChat(person: string, sentAt: number): void
   /** The reports about one person's chat, for its port. */
   forChat(person: string): PostReports
+  /** Records that this process posted with that key, was allowed to until the end, and got no answer. */
+  recordUnanswered(key: string): void
   /**
    * Resolves with the first message posted with that key, as soon as a status names it. After 10 s resolves with `silent`
-   * if other statuses have arrived and a channel has listened since before the post, which was tried at `since`. Otherwise
-   * resolves with `unknown`, also on an abort or if nothing listens.
+   * if other statuses have arrived, a channel has listened since before the post, which was tried at `since`, and the post is
+   * recorded as unanswered. Otherwise resolves with `unknown`, also on an abort or if nothing listens: the status of another
+   * process's post may have gone to that process when it was killed or suspended.
    */
   waitForPost(key: string, since: number, clock: Clock, signal: AbortSignal): Promise<MessageRef | 'silent' | 'unknown'>
 }
@@ -83,6 +86,7 @@ export function sharedReports(client: CloudClient): CloudReports {
 function createReports(): CloudReports {
   /** By key, then by the message's id, because several tries of one post may each make a message. */
   const posts = createRecent<ReadonlyMap<string, PostReport>>(mostPosts)
+  const unanswered = createRecent<true>(mostPosts)
   const windows = createRecent<ChatWindow>(mostPeople)
   const listeners = new Set<() => void>()
   /** Since when a channel has listened, in ms since the epoch. */
@@ -98,6 +102,7 @@ function createReports(): CloudReports {
     openChat: (person, at) => setWindow(person, { isClosed: false, since: at }),
     closeChat,
     forChat,
+    recordUnanswered: (key) => unanswered.set(key, true),
     waitForPost,
   }
 
@@ -170,7 +175,8 @@ function createReports(): CloudReports {
   /**
    * Resolves with the post's message as soon as a status names the key. After `statusMs`, resolves with `silent`, or
    * with `unknown` if that proves nothing: no statuses arrive at all, the wait was aborted, or the status may have come
-   * while nothing listened. Meta sends it again then, but maybe much later.
+   * while nothing listened, or to another process that posted and was then killed. Meta sends it again then, but maybe much
+   * later.
    */
   async function waitForPost(
     key: string,
@@ -194,7 +200,8 @@ function createReports(): CloudReports {
       signal.removeEventListener('abort', stopWaiting)
     }
     const [first] = posts.get(key)?.values() ?? []
-    return first?.ref ?? (hasStatuses && listeningSince <= since && !signal.aborted ? 'silent' : 'unknown')
+    const isProof = hasStatuses && unanswered.has(key) && listeningSince <= since && !signal.aborted
+    return first?.ref ?? (isProof ? 'silent' : 'unknown')
   }
 }
 

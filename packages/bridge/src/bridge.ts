@@ -4,6 +4,7 @@ import { safeOnError, steadyClock } from '@reply/core/internal'
 import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
 import { type BridgeConnection, type ChannelHost, createWebhook, keepSecret, type Webhook } from '@reply/sink/channel'
 import { ledgerKeyOf, type SecretSource, safeError, type WebhookHead } from '@reply/sink/internal'
+import { createAnsweredBy } from './asks/answered-by.ts'
 import { type ChannelStatus, createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
 import { createChatMigrations } from './chats/chat-migrations.ts'
 import { type ChannelLateEdits, createLateEdits } from './chats/late-edits.ts'
@@ -139,6 +140,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       withFirstID,
       hasChannel: (name) => connections.has(name),
     }),
+    answeredBy: createAnsweredBy(),
     clock,
     emit,
     onCounts: counts.set,

@@ -64,6 +64,8 @@ export const texts = {
   askWaits: (origin: string) => `⏳ ${plain(origin)}: the request above waits for an answer.`,
   typedElsewhere: (origin: string, text: string) => `${plain(origin)}:\n\n${quoted(text)}`,
   closedElsewhere: 'Answered elsewhere, or no longer needed.',
+  askedElsewhere: 'Asked in another chat now.',
+  noAnswerNeeded: 'No answer is needed here.',
   follow: {
     asks: 'This chat shows the questions and permission requests of runs that were started elsewhere.',
     all: 'This chat shows runs that were started elsewhere, with what was asked.',

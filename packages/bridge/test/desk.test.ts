@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
+import { bridgeMetrics } from '../src/events/metrics.ts'
 import type { Store, Write } from '../src/store/store.ts'
 import { askIn, driven, posted, sessionID, shows, startDesk, stopDesk } from './desk-stage.ts'
 import { keyOfChat, telegramChat } from './shard-rows.ts'
@@ -287,6 +288,53 @@ test('a new request reaches only the chat that has the session by then, and what
   await settled
   expect(answers).toEqual(['once'])
   run.end({ type: 'completed' })
+})
+
+test('a request that several chats show begins and ends once, and a chat that gives it up says where it waits', async () => {
+  const events: BridgeEvent[] = []
+  const { observe, text } = bridgeMetrics()
+  const { desk, passes, telegram } = await startDesk({
+    server: { directory: '/shop', homeChat: 'telegram:2' },
+    observers: [(event) => events.push(event), observe],
+  })
+  desk('ses_desk', 'Go', '/shop').end({ type: 'completed' })
+  telegram.say(1, '/switch ses_desk')
+  await passes(shows('now continues'))
+  const run = desk('ses_desk', 'Again', '/shop')
+  const answers = askIn(run, 'one')
+  await passes(shows('touch one'))
+  telegram.say(1, '/new')
+  await passes(shows('touch one', 2))
+  askIn(run, 'two')
+  await passes(() => shows('touch two', 2)() && shows('Asked in another chat now.')())
+  expect(posted('touch one').map(({ text: words }) => words.includes('Answered elsewhere'))).toEqual([false])
+  telegram.say(1, '/switch ses_desk')
+  await passes(() => shows('touch two')() && buttonsOf('touch one').join() === '2')
+  const { settled } = telegram.press(1, posted('touch one')[0]?.messageId ?? 0, 'Allow once')
+  await passes(() => answers.length > 0)
+  await settled
+  await passes(() => false, 1000)
+  run.closeAsk('two')
+  await passes(() => false, 1000)
+  run.end({ type: 'completed' })
+  const told = events.flatMap((event) =>
+    event.type === 'ask' ? [`${event.requestID} ${event.phase} in ${event.chat}, by ${event.actorID}`] : [],
+  )
+  expect(told.toSorted()).toEqual([
+    'one answered in 1, by 1',
+    'one answered in 2, by 1',
+    'one asked in 1, by undefined',
+    'one asked in 2, by undefined',
+    'two asked in 1, by undefined',
+    'two asked in 2, by undefined',
+    'two withdrawn in 1, by undefined',
+    'two withdrawn in 2, by undefined',
+  ])
+  const counted = (await text()).split('\n').filter((line) => line.startsWith('reply_bridge_asks_total{'))
+  expect(counted.map((line) => line.replace(/^.*result="(\w+)".*by="(\w+)"} /, '$1 $2 '))).toEqual([
+    'answered chat 1',
+    'withdrawn other 1',
+  ])
 })
 
 test('a request of a session whose chat takes no messages any more reaches the home chat', async () => {

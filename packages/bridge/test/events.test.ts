@@ -67,7 +67,9 @@ test('the metrics tell runs that were started elsewhere from those of the chat, 
   const asked = { ...place, type: 'ask', askType: 'permission', executionID: 'abc123', sessionID: 'ses_1' } as const
   const answered = { ...asked, phase: 'answered', started: 'elsewhere', requestID: 'per_1' } as const
   observe({ ...answered, actorID: '1', actorChannel: 'tg' })
+  // Another chat shows it, too.
   observe(answered)
+  observe({ ...answered, requestID: 'per_3' })
   for (const event of [ended, delivery]) observe({ ...event, started: 'elsewhere' } as BridgeEvent)
   observe({ type: 'unshown', at: 1000, server: 'home', sessionID: 'ses_1', askType: 'permission', requestID: 'per_2' })
   const shown = (await text()).split('\n')

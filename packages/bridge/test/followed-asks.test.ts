@@ -19,6 +19,7 @@ function stage(known: readonly object[] = []) {
   }
   made.followed = createFollowedAsks({
     known: known as Reply['asks'],
+    announced: known as Reply['asks'],
     observer: observerOf(({ type, reply }) => {
       const asks = reply.asks.map(({ requestID, status }) => `${requestID} ${status}`)
       seen.push([`${type}:`, ...asks, reply.phase].join(' '))
@@ -39,7 +40,7 @@ function stage(known: readonly object[] = []) {
   }
 }
 
-test('a new request is shown while the chat follows the run, and the others are withdrawn once another chat does', async () => {
+test('a new request is shown while the chat follows the run, and the others are shown as withdrawn once another chat does', async () => {
   const chat = stage()
   await chat.see('questionAsked', asking(ask('one')))
   chat.where = 'elsewhere'
@@ -48,11 +49,12 @@ test('a new request is shown while the chat follows the run, and the others are 
   await chat.see('partAdded', asking(ask('one', 'answered'), ask('two')))
   expect(chat.seen).toEqual([
     'questionAsked: one pending blocked',
-    'askWithdrawn: one withdrawn working',
+    'askChanged: one withdrawn working',
     'partAdded: one withdrawn working',
     'partAdded: one answered working',
   ])
   expect([chat.notHere, chat.followed.hasLeft()]).toEqual([1, true])
+  expect(['one', 'two'].map(chat.followed.isAskedElsewhere)).toEqual([false, true])
 })
 
 test('a request that an earlier process showed is not looked at again, and is withdrawn with the next new one', async () => {
@@ -60,10 +62,10 @@ test('a request that an earlier process showed is not looked at again, and is wi
   chat.where = 'elsewhere'
   await chat.see('replyStarted', asking(ask('one')))
   await chat.see('questionAsked', asking(ask('one'), ask('two')))
-  expect(chat.seen).toEqual(['replyStarted: one pending blocked', 'askWithdrawn: one withdrawn working'])
+  expect(chat.seen).toEqual(['replyStarted: one pending blocked', 'askChanged: one withdrawn working'])
 })
 
-test('what waits is shown again once the chat follows the run again', async () => {
+test('what waits is shown again once the chat follows the run again, and begins only if the chat has not shown it', async () => {
   const chat = stage([ask('one')])
   chat.where = 'elsewhere'
   await chat.see('questionAsked', asking(ask('one'), ask('two')))
@@ -73,8 +75,10 @@ test('what waits is shown again once the chat follows the run again', async () =
   await chat.see('partAdded', asking(ask('one'), ask('two')))
   const both = 'one pending two pending blocked'
   expect(chat.seen).toEqual([
-    'askWithdrawn: one withdrawn working',
-    ...Array.from({ length: 4 }, () => `questionAsked: ${both}`),
+    'askChanged: one withdrawn working',
+    `askChanged: ${both}`,
+    `questionAsked: ${both}`,
+    ...Array.from({ length: 2 }, () => `askChanged: ${both}`),
     `partAdded: ${both}`,
   ])
 })

@@ -50,3 +50,18 @@ test('a run that never had a reply ends its span with the reason', () => {
   expect(whole?.status).toEqual({ code: 2, message: 'No server' })
   expect(whole && ms(whole.startTime)).toBe(1000)
 })
+
+test('a request that two chats show is one span in the run of each', () => {
+  const others = { ...ask, chat: '8', executionID: 'abc456' }
+  const spans = traced([
+    { ...ask, phase: 'asked', at: 1000 },
+    { ...others, phase: 'asked', at: 2000 },
+    { ...ask, phase: 'answered', at: 3000 },
+    { ...others, phase: 'answered', at: 3000 },
+  ])
+  expect(spans.map(({ attributes, startTime }) => [attributes['reply.chat'], ms(startTime)])).toEqual([
+    ['7', 1000],
+    ['8', 2000],
+  ])
+  expect(spans.map(({ attributes }) => attributes['reply.result'])).toEqual(['answered', 'answered'])
+})

@@ -1,4 +1,4 @@
-import type { FailureCause, LostReason, Outcome, Todo } from '@reply/core'
+import type { Ask, FailureCause, LostReason, Outcome, Todo } from '@reply/core'
 import {
   type ChangeCounts,
   changesLine,
@@ -187,8 +187,8 @@ export interface Texts {
   answered: (answer: string, by: string | undefined) => string
   /** At the end of a rejected ask. `by` as in `answered`. */
   refused: (by: string | undefined) => string
-  /** At the end of an ask that closed without an answer. */
-  withdrawn: string
+  /** At the end of an ask that closed without an answer. A function is called whenever the messages are computed. */
+  withdrawn: string | ((ask: Ask) => string)
   /**
    * Reply to a text that matches no option of the question. `custom` is true if the question also accepts free text. The
    * text is then a number, which only counts as free text in quotes.

@@ -11,15 +11,17 @@ export interface NamedActor extends ActorRef {
   readonly name: string
 }
 
-/** Remembers who answered an ask, from before the answer is sent until its event is emitted. */
+/** Remembers who answered an ask, from before the answer is sent, for the events of all runs that show the ask. */
 export interface AnsweredBy {
   /** Remembers who answers. Replaces an earlier one, and forgets the oldest beyond the limit. */
   rememberActor(requestID: string, actor: ActorRef): void
-  /** Returns who answered, and forgets it. Undefined if it was answered elsewhere, or not at all. */
-  takeActor(requestID: string): ActorRef | undefined
+  /** Forgets who answered. Call it if the answer was not sent. */
+  forgetActor(requestID: string): void
+  /** Returns who answered. Undefined if it was answered elsewhere, or not at all. */
+  actorOf(requestID: string): ActorRef | undefined
 }
 
-/** How many are remembered. If a run ends before the server confirms an answer, its entry is never taken. */
+/** How many are remembered. */
 const mostRemembered = 1000
 
 /** Remembers who answered, in memory, for the newest `mostRemembered` asks. */
@@ -27,10 +29,7 @@ export function createAnsweredBy(): AnsweredBy {
   const actors = createRecent<ActorRef>(mostRemembered)
   return {
     rememberActor: (requestID, actor) => actors.set(requestID, actor),
-    takeActor: (requestID) => {
-      const actor = actors.get(requestID)
-      actors.delete(requestID)
-      return actor
-    },
+    forgetActor: (requestID) => actors.delete(requestID),
+    actorOf: (requestID) => actors.get(requestID),
   }
 }

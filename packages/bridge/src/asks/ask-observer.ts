@@ -10,6 +10,7 @@ export function askObserver(update: (reply: Reply) => void): ReplyObserver {
     questionRejected: pass,
     permissionAsked: pass,
     permissionReplied: pass,
+    askChanged: pass,
     askWithdrawn: pass,
     replySettled: pass,
   }

@@ -77,7 +77,7 @@ export interface RunTimes {
   readonly endedMs?: number | undefined
 }
 
-/** A question or permission request was asked, answered, rejected or withdrawn. */
+/** A question or permission request was asked, answered, rejected or withdrawn. Several chats may show it, each with its own events. */
 export interface AskEvent extends EventPlace {
   readonly type: 'ask'
   /** How its run began. */

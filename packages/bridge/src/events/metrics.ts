@@ -1,3 +1,4 @@
+import { createRecent } from '@reply/sink/internal'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { BridgeObserver } from './emit.ts'
 import type { BeatEvent, BridgeEvent } from './event.ts'
@@ -11,6 +12,9 @@ export interface BridgeMetrics {
   /** The content type of that text. */
   readonly contentType: string
 }
+
+/** How many asks that ended are remembered, so that one that several chats show counts once. */
+const mostEnded = 1000
 
 /** The upper bounds of the histograms, in seconds. */
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
@@ -111,6 +115,7 @@ export function bridgeMetrics(): BridgeMetrics {
   })
   /** By channel: the runs in progress. */
   const runningKeys = new Map<string, ReadonlySet<string>>()
+  const ended = createRecent<true>(mostEnded)
   return { observe: countEvent, text: async () => await register.metrics(), contentType: register.contentType }
 
   /** Updates the metrics with an event. Counts a run as in progress from its first event to its end, each once. */
@@ -144,7 +149,8 @@ export function bridgeMetrics(): BridgeMetrics {
         transcriptions.inc({ channel, result: event.result })
         return transcribed.observe({ channel, result: event.result }, event.tookMs / 1000)
       case 'ask':
-        if (event.phase === 'asked') return
+        if (event.phase === 'asked' || ended.has(event.requestID)) return
+        ended.set(event.requestID, true)
         asks.inc({
           channel,
           type: event.askType,

@@ -89,17 +89,19 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
   function traceAsk(event: AskEvent): void {
     const { phase, at, requestID, askType, decision, actorID, actorChannel } = event
     const run = runs.get(runKey(event))
+    // Several chats may show the same ask.
+    const key = `${runKey(event)}/${requestID}`
     if (phase === 'asked') {
       const parent = run ? trace.setSpan(context.active(), run) : context.active()
       const attributes = { ...placeAttributes(event), 'reply.request': requestID, 'reply.ask': askType }
-      asks.add(requestID, tracer.startSpan('reply.ask', { startTime: new Date(at), attributes }, parent))
+      asks.add(key, tracer.startSpan('reply.ask', { startTime: new Date(at), attributes }, parent))
       return
     }
-    const span = asks.get(requestID)
+    const span = asks.get(key)
     span?.setAttribute('reply.result', phase)
     if (decision !== undefined) span?.setAttribute('reply.decision', decision)
     if (actorID !== undefined) span?.setAttribute('reply.answered_by', `${actorChannel}:${actorID}`)
-    asks.end(requestID, at)
+    asks.end(key, at)
   }
 }
 

@@ -152,7 +152,7 @@ export function createAnswerAsk(
     try {
       return await sending
     } catch (cause) {
-      answeredBy.takeActor(requestID)
+      answeredBy.forgetActor(requestID)
       const isExpected = cause instanceof LatePressError || errorTypeOf(cause) === 'already-resolved'
       if (!(cause instanceof Error) || isExpected) throw cause
       onError(cause)

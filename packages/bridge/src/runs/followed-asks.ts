@@ -11,16 +11,20 @@ export interface FollowedAsks {
   lookAgain(): void
   /** Whether another chat shows the requests. */
   hasLeft(): boolean
+  /** Whether a request that this chat shows as withdrawn waits in another chat. */
+  isAskedElsewhere(requestID: string): boolean
 }
 
 /**
  * Creates the decision for one run. Before a new request is passed on to `observer`, asks `asksGo` where it is to be shown. If another
  * chat is to show it, the requests that this one shows are withdrawn. If no chat is to, they stay. This chat gets no new ones then, and
- * `onNotHere` is called for each. `known`: the requests that the chat shows already. Errors go to `onError`, and the chat then
- * shows what it did.
+ * `onNotHere` is called for each. `known`: the requests that the chat shows already. Those of an earlier process are `announced`, too.
+ * `observer` is told once that a request began, and that it ended only if it did: if the chat gives its requests up or takes them back,
+ * that is a change. Errors go to `onError`, and the chat then shows what it did.
  */
 export function createFollowedAsks({
   known,
+  announced,
   observer,
   asksGo,
   onNotHere,
@@ -28,6 +32,7 @@ export function createFollowedAsks({
   onError,
 }: {
   readonly known: readonly Ask[]
+  readonly announced: readonly Ask[]
   readonly observer: ReplyObserver
   readonly asksGo: (reply: Reply) => Promise<WhereAsksGo>
   readonly onNotHere: (reply: Reply) => void
@@ -37,12 +42,21 @@ export function createFollowedAsks({
   const looked = idsOf(known)
   /** The requests that the chat shows, or has shown. */
   const shown = new Set(looked)
+  /** The requests whose beginning was passed on. */
+  const begun = idsOf(announced)
+  /** The requests that wait in another chat, and that this one shows as withdrawn. */
+  let elsewhere: ReadonlySet<string> = new Set()
   let where: WhereAsksGo = 'here'
   /** When another chat began to show the requests. */
   let leftAt = 0
   let newest: Reply | undefined
   const gate = createGate(observerOf(show), onError)
-  return { pass, lookAgain, hasLeft: () => where === 'elsewhere' }
+  return {
+    pass,
+    lookAgain,
+    hasLeft: () => where === 'elsewhere',
+    isAskedElsewhere: (requestID) => elsewhere.has(requestID),
+  }
 
   function pass(observation: Observation): void {
     const { reply } = observation
@@ -57,7 +71,7 @@ export function createFollowedAsks({
     if (where === 'here' || newest === undefined || newest.phase === 'settled') return
     const hidden = pendingAsks(newest).filter(({ requestID }) => where === 'elsewhere' || !shown.has(requestID))
     void gate.holdUntil(decide(newest))
-    for (const ask of hidden) gate.pass(askedAgain(ask, newest))
+    for (const ask of hidden) gate.pass(askedObservation(ask, newest))
   }
 
   async function decide(reply: Reply): Promise<void> {
@@ -78,7 +92,7 @@ export function createFollowedAsks({
     const before = shownOf(reply)
     for (const { requestID } of pendingAsks(reply)) {
       const ask = before.asks.find((one) => one.requestID === requestID)
-      if (ask) passOn(observer, { type: 'askWithdrawn', ask, reply: before })
+      if (ask) passOn(observer, { type: 'askChanged', ask, reply: before })
     }
   }
 
@@ -86,15 +100,26 @@ export function createFollowedAsks({
   function show(observation: Observation): void {
     const isShown =
       where === 'here' || !('ask' in observation) || (where === 'nowhere' && shown.has(observation.ask.requestID))
-    if (isShown) passOn(observer, { ...observation, reply: shownOf(observation.reply) })
+    if (isShown) passOn(observer, { ...asNews(observation), reply: shownOf(observation.reply) })
+  }
+
+  /** Returns the observation, or a change if it tells again that a request began. */
+  function asNews(observation: Observation): Observation {
+    if (observation.type !== 'permissionAsked' && observation.type !== 'questionAsked') return observation
+    const { ask, reply } = observation
+    if (begun.has(ask.requestID)) return { type: 'askChanged', ask, reply }
+    begun.add(ask.requestID)
+    return observation
   }
 
   /** Returns a reply with the requests that the chat shows. Those that another chat shows by now are withdrawn. */
   function shownOf(reply: Reply): Reply {
     if (where === 'here') {
       for (const id of idsOf(pendingAsks(reply))) shown.add(id)
+      elsewhere = new Set()
       return reply
     }
+    if (where === 'elsewhere') elsewhere = idsOf(pendingAsks(reply))
     const asks = reply.asks
       .filter(({ requestID }) => shown.has(requestID))
       .map(
@@ -111,7 +136,7 @@ function idsOf(asks: readonly Ask[]): Set<string> {
   return new Set(asks.map(({ requestID }) => requestID))
 }
 
-/** Returns the observation of a request that the chat shows again. */
-function askedAgain(ask: Ask, reply: Reply): Observation {
+/** Returns the observation that a request began. */
+export function askedObservation(ask: Ask, reply: Reply): Observation {
   return ask.type === 'permission' ? { type: 'permissionAsked', ask, reply } : { type: 'questionAsked', ask, reply }
 }

@@ -127,14 +127,13 @@ export function createRunEvents(
   }
 
   /**
-   * Emits the event of an ask. At its end, this forgets who answered, and the event has how long the ask was pending, if this
-   * process saw it begin. It also has who answered, if that is known and the ask was not withdrawn.
+   * Emits the event of an ask. At its end, the event has how long the ask was pending, if this process saw it begin. It also has who
+   * answered, if that is known and the ask was not withdrawn.
    */
   function emitAsk(phase: AskEvent['phase'], ask: Ask): void {
     const { type: askType, requestID, sessionID } = ask
     const decision = ask.type === 'permission' ? ask.reply : undefined
-    const answerer = phase === 'asked' ? undefined : answeredBy.takeActor(requestID)
-    const by = phase === 'withdrawn' ? undefined : answerer
+    const by = phase === 'asked' || phase === 'withdrawn' ? undefined : answeredBy.actorOf(requestID)
     const askedAt = askedTimes.get(requestID)
     if (phase === 'asked') askedTimes.set(requestID, monotonic())
     const waitedMs = phase === 'asked' || askedAt === undefined ? undefined : monotonic() - askedAt

@@ -16,14 +16,22 @@ import type { BridgeServices } from './services.ts'
 /** An ask that a platform refused to post. */
 export type RefusedAsk = NonNullable<SinkError['refusedAsk']>
 
+/** What the sinks of a run that was started elsewhere tell and ask. */
+export interface FollowedSinks {
+  /** Called for each ask that a place refuses. */
+  readonly onRefused: (ask: RefusedAsk, place: ChatPlace) => void
+  /** Whether an ask that is withdrawn in this chat waits in another one. */
+  readonly isAskedElsewhere: (requestID: string) => boolean
+}
+
 /** The services that a sink needs. */
 type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors' | 'fileReaders'>
 
 /**
  * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors whose channel
  * exists. A sink waits for the post of the prompt in its place, see `postToMirrors` and `postQuote`. Without `mirrorPosts`, for
- * example after a restart, it does not wait. `newest` returns the execution as it is later. `onRefused` is called for each ask that a place
- * refuses. Throws if the own place's channel does not exist.
+ * example after a restart, it does not wait. `newest` returns the execution as it is later. Throws if the own place's channel does
+ * not exist.
  */
 export function sinksFor(
   services: SinkServices,
@@ -31,12 +39,12 @@ export function sinksFor(
   route: Route,
   mirrorPosts?: MirrorPosts,
   newest: () => Execution = () => execution,
-  onRefused: (ask: RefusedAsk, place: ChatPlace) => void = () => {},
+  follow?: FollowedSinks,
 ): readonly [ChatSink, ...ChatSink[]] {
   const { prompt } = execution
   const others = services.mirrors.others(prompt).filter(({ channel }) => services.channels.has(channel))
   const shownAt = ({ channel, chat }: ChatPlace): ChatSink => {
-    const sink = sinkFor(services, newest, route, { channel, chat }, (ask) => onRefused(ask, { channel, chat }))
+    const sink = sinkFor(services, newest, route, { channel, chat }, follow)
     return { channel, chat, sink, after: mirrorPosts?.get(placeKey({ channel, chat })) }
   }
   return [shownAt(prompt), ...others.map(shownAt)]
@@ -52,7 +60,7 @@ function sinkFor(
   newest: () => Execution,
   { isVerbose }: Route,
   { channel, chat }: ChatPlace,
-  onRefused: (ask: RefusedAsk) => void,
+  follow: FollowedSinks | undefined,
 ): Sink {
   const { id, server, prompt, followed, origin, asks } = newest()
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
@@ -84,7 +92,7 @@ function sinkFor(
     mentions: (type) => people.expectedAnswerers(type, { channel, chat }, prompt),
     mayAnswer,
     onError: ({ refusedAsk }) => {
-      if (refusedAsk) onRefused(refusedAsk)
+      if (refusedAsk) follow?.onRefused(refusedAsk, { channel, chat })
     },
   }
   return channels.sinkFor({ channel, chat, ...shown }, followed ? { ...options, ...followOptions() } : options)
@@ -95,7 +103,13 @@ function sinkFor(
    */
   function followOptions(): Partial<BridgeSinkOptions> {
     return {
-      texts: { ...options.texts, withdrawn: texts.closedElsewhere, ...ownTexts },
+      texts: {
+        ...options.texts,
+        withdrawn: ({ requestID }) =>
+          follow?.isAskedElsewhere(requestID) ? texts.askedElsewhere : texts.closedElsewhere,
+        alreadyResolved: texts.noAnswerNeeded,
+        ...ownTexts,
+      },
       label: origin,
       origin,
       shows: () => (newest().followed === 'asks' ? 'asks' : 'all'),

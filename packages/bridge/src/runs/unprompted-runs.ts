@@ -13,7 +13,7 @@ import { createTimers, type Timers } from '../timers.ts'
 import { createDeskPrompts } from './desk-prompts.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import type { FollowTarget, WhereAsksGo } from './follow-target.ts'
-import { createFollowedAsks } from './followed-asks.ts'
+import { askedObservation, createFollowedAsks } from './followed-asks.ts'
 import { areSameAsks, asksToStore, followedExecution, isUnseen, withEarlierAsks } from './followed-execution.ts'
 import { closeFollowed, endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
@@ -563,7 +563,12 @@ export async function beginUnpromptedRun(
     route,
     quote,
     () => execution,
-    isFollowed ? (...refused) => void takeRefusal(...refused).catch(onError) : undefined,
+    isFollowed
+      ? {
+          onRefused: (...refused) => void takeRefusal(...refused).catch(onError),
+          isAskedElsewhere: (requestID) => followedAsks?.isAskedElsewhere(requestID) === true,
+        }
+      : undefined,
   )
   const deskPrompts = createDeskPrompts(services, { execution: () => execution, store: updateExecution })
   const events = createRunEvents(execution, clock, answeredBy, emit)
@@ -579,6 +584,7 @@ export async function beginUnpromptedRun(
   const followedAsks = isFollowed
     ? createFollowedAsks({
         known: stored ? (stored.asks ?? []) : pendingAsks(reply),
+        announced: stored?.asks ?? [],
         observer: observerOf(show),
         asksGo,
         onNotHere: handOver,
@@ -626,6 +632,8 @@ export async function beginUnpromptedRun(
     ended,
   })
   observe({ type: 'replyStarted', reply })
+  for (const ask of pendingAsks(reply))
+    if (!stored?.asks?.some(({ requestID }) => requestID === ask.requestID)) observe(askedObservation(ask, reply))
   if (reply.outcome) observe({ type: 'replySettled', outcome: reply.outcome, reply })
   const [observer = {}] = runObservers.wrap([observerOf(observe)])
   return observer

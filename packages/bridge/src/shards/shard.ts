@@ -3,7 +3,7 @@ import type { SteadyClock } from '@reply/core/source'
 import type { LedgerStore } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
 import type { SinkFields } from '@reply/sink/internal'
-import { createAnsweredBy } from '../asks/answered-by.ts'
+import type { AnsweredBy } from '../asks/answered-by.ts'
 import { createAskTimeouts } from '../asks/ask-timeouts.ts'
 import { createSavedGrants } from '../asks/saved-grants.ts'
 import { createChannels } from '../chats/channels.ts'
@@ -71,6 +71,8 @@ export interface ShardHost {
   readonly transcriber: () => Transcriber | undefined
   readonly sessionReads: SessionReads
   readonly followRules: FollowRules
+  /** Chats of several shards may show the same ask. */
+  readonly answeredBy: AnsweredBy
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
   /** Called with the numbers of failures of a shard when they changed. */
@@ -203,7 +205,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     fileReaders,
     clock,
     asks,
-    answeredBy: createAnsweredBy(),
+    answeredBy: host.answeredBy,
     failed,
     notices,
     tries,

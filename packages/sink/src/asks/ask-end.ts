@@ -5,12 +5,11 @@ import type { Texts } from '../texts.ts'
 /** Returns how an ask ended. An ask that is still pending counts as withdrawn. */
 export function askEndText(ask: Ask, state: AskState, texts: Texts): string {
   switch (ask.status) {
-    case 'pending':
-      return texts.withdrawn
     case 'rejected':
       return texts.refused(state.by)
+    case 'pending':
     case 'withdrawn':
-      return texts.withdrawn
+      return typeof texts.withdrawn === 'string' ? texts.withdrawn : texts.withdrawn(ask)
     case 'answered':
       if (ask.type === 'question') return texts.answered((ask.answers ?? state.answers).flat().join(', '), state.by)
       if (ask.reply === 'reject') return texts.refused(state.by)

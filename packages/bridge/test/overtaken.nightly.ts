@@ -10,8 +10,6 @@ let stage: BridgeStage
 let desk: Client
 /** Awaited before the bridge's next prompt reaches the server. */
 let beforePost: () => Promise<unknown> = async () => undefined
-/** The bridge's own connection. */
-let own: Client | undefined
 
 beforeAll(async () => {
   stage = await startStage({
@@ -46,10 +44,7 @@ beforeAll(async () => {
   desk = connect({ url: stage.server.url, directory: stage.server.directory })
   await desk.ready
 })
-afterEach(async () => {
-  await stage.stop()
-  await own?.close()
-})
+afterEach(async () => await stage.stop())
 afterAll(async () => {
   await desk.close()
   await stage.close()
@@ -57,20 +52,14 @@ afterAll(async () => {
 
 /** Starts the bridge. Its prompts wait for `beforePost`. */
 async function startBridge(router = {}): Promise<void> {
-  const connectTo = (given: Client): Client => {
-    void given.close()
-    own = connect({
-      url: stage.server.url,
-      directory: stage.server.directory,
-      fetch: async (input, init) => {
-        const request = new Request(input, init)
-        if (request.method === 'POST' && request.url.includes('/prompt_async')) await beforePost()
-        return await fetch(request)
-      },
-    })
-    return own
-  }
-  await stage.start({ connectTo, router })
+  await stage.start({
+    router,
+    fetch: async (input, init) => {
+      const request = new Request(input, init)
+      if (request.method === 'POST' && request.url.includes('/prompt_async')) await beforePost()
+      return await fetch(request)
+    },
+  })
 }
 
 /** Starts the bridge, and lets the chat begin a session. */
@@ -175,7 +164,6 @@ test.each(['goes on', 'is over'])(
     // The chat shows the run before the bridge stops.
     await stage.answered(chat, 'Working')
     await stage.stop()
-    await own?.close()
     if (then === 'is over') {
       stage.model.release(`both${chat}`)
       await theirs.result

@@ -1,4 +1,3 @@
-import { type Client, connect } from '@reply/core'
 import { withResolvers } from '@reply/sink/internal'
 import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -153,7 +152,6 @@ test.each(['while no bridge runs', 'while the next bridge connects'])(
         body,
       })
     }
-    let own: Client | undefined
     let isAllowed = false
     stage.telegram.say(chat, 'Touch it [scenario:permission]')
     const asked = await stage.seen(chat, (screen) =>
@@ -161,23 +159,16 @@ test.each(['while no bridge runs', 'while the next bridge connects'])(
     )
     await stage.stop()
     if (when === 'while no bridge runs') await allowAtDesk()
-    await stage.start({
-      connectTo: (given) => {
-        if (when === 'while no bridge runs') return given
-        void given.close()
-        // The answer comes after the stream has begun, and before the first list of requests.
-        const late: typeof fetch = async (input, init) => {
-          const request = new Request(input, init)
-          if (new URL(request.url).pathname === '/permission' && !isAllowed) {
-            isAllowed = true
-            await allowAtDesk()
-          }
-          return await fetch(request)
-        }
-        own = connect({ url, directory, fetch: late })
-        return own
-      },
-    })
+    // The answer comes after the stream has begun, and before the first list of requests.
+    const late: typeof fetch = async (input, init) => {
+      const request = new Request(input, init)
+      if (new URL(request.url).pathname === '/permission' && !isAllowed) {
+        isAllowed = true
+        await allowAtDesk()
+      }
+      return await fetch(request)
+    }
+    await stage.start(when === 'while no bridge runs' ? {} : { fetch: late })
     await answered('Done so.')
     const closed = await stage.seen(chat, (screen) =>
       screen.find(({ messageId, buttons }) => messageId === asked.messageId && buttons.length === 0),
@@ -185,7 +176,6 @@ test.each(['while no bridge runs', 'while the next bridge connects'])(
     expect(closed.text).toContain('touch asked-for.txt')
     expect(closed.text).toMatch(/Answered elsewhere, or no longer needed|Allow once/)
     expect(countOf('Allow this?')).toBe(1)
-    await own?.close()
   },
 )
 

@@ -85,6 +85,8 @@ export interface StartOptions {
   readonly storeOf?: (store: Store) => Store
   /** Changes the connection to the server. */
   readonly connectTo?: (opencode: Client) => Client
+  /** Makes the requests to the server. */
+  readonly fetch?: typeof fetch
 }
 
 const token = '42:secret'
@@ -166,18 +168,29 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   }
 
   async function start(given: StartOptions = {}): Promise<void> {
-    const { aheadMs = 0, connect: own, connectTo, storeOf = (store) => store } = given
+    const { aheadMs = 0, connect: own, fetch: request, storeOf = (store) => store } = given
+    const { connectTo = request && ((opencode: Client) => opencode) } = given
+    const config = configWith(given)
     const now = (): number => systemClock.now() + aheadMs
     const clock = { ...systemClock, now, wall: now }
+    const onError = (error: Error): void => void errors.push(error)
+    /** Connects as the bridge does, which waits for its server for longer than other clients do. */
+    const connectToServer = (): Client => {
+      const { timeoutMs: connectTimeoutMs } = config.router
+      return connect({
+        ...{ url: server.url, directory: server.directory, follow: 'own', connectTimeoutMs, clock, onError },
+        ...(isV2 && { password: token }),
+        ...(request && { fetch: request }),
+      })
+    }
     bridge = createBridge({
-      ...{ config: configWith(given), clock },
+      ...{ config, clock, onError },
       ...(given.ownPaths && { ownPaths: given.ownPaths }),
       store: storeOf(await sqliteStore({ folder, clock })),
       secret: () => token,
-      onError: (error) => errors.push(error),
       load: async () => bridgeChannel,
       ...(own && { connections: { tg: own } }),
-      ...(connectTo && { connectTo: () => connectTo(connect({ url: server.url, directory: server.directory })) }),
+      ...(connectTo && { connectTo: () => connectTo(connectToServer()) }),
     })
     await bridge.start()
   }

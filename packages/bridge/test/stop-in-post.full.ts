@@ -1,4 +1,3 @@
-import { type Client, connect } from '@reply/core'
 import { holdAnswer, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
@@ -11,7 +10,6 @@ let chat = 900
 let hold: { readonly request: Promise<void>; readonly response: Promise<void> }
 /** Whether the post that is held has begun, or has its response. */
 let isHeld = false
-let own: Client | undefined
 
 beforeAll(async () => {
   stage = await startStage({
@@ -28,24 +26,10 @@ beforeAll(async () => {
     chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' })),
   })
 })
-afterEach(async () => {
-  await stage.stop()
-  await own?.close()
-})
+afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
 
-/** Starts the bridge behind a proxy that holds its posts of prompts, on the way there or back. */
-async function startBridge(): Promise<void> {
-  await stage.start({
-    connectTo: (given) => {
-      void given.close()
-      const { url, directory } = stage.server
-      own = connect({ url, directory, fetch: slowly })
-      return own
-    },
-  })
-}
-
+/** A proxy that holds posts of prompts, on the way there or back. */
 const slowly: typeof fetch = async (input, init) => {
   const request = new Request(input, init)
   if (request.method !== 'POST' || !request.url.includes('/prompt_async')) return await fetch(request)
@@ -72,7 +56,7 @@ test.each([
   })
   hold = { request: Promise.resolve(), response: Promise.resolve(), [what]: held }
   isHeld = false
-  await startBridge()
+  await stage.start({ fetch: slowly })
   stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
   await expect.poll(() => isHeld).toBe(true)
   if (what === 'response') await stage.model.held(`slow${chat}`)

@@ -173,6 +173,8 @@ test('with /follow all the chat reads as a conversation, silently', async () => 
   const quote = said.findIndex((text) => text.includes(`Speak [scenario:say${chat}]`))
   expect(said[quote]).toContain('From the terminal')
   expect(said.findIndex((text) => text.includes(`The desk says ${chat}.`))).toBeGreaterThan(quote)
+  await desk.prompt({ sessionID, parts: [{ type: 'agent', name: 'general' }] }).result
+  expect((await answered('@general')).text).toContain('From the terminal')
   stage.telegram.say(chat, '/follow none')
   await answered('shows nothing of runs')
   await desk.prompt({ sessionID, text: 'Again [scenario:hello]' }).result

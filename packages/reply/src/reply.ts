@@ -124,7 +124,10 @@ export interface Reply {
 
 /** A user message of a run. */
 export interface Prompt {
-  /** The text parts, joined with a blank line. Of a command that starts a sub-agent, the task of the sub-agent. */
+  /**
+   * The text parts, joined with a blank line. Of a command that starts a sub-agent, the task of the sub-agent. Of a prompt that only
+   * names sub-agents, their names after `@`.
+   */
   readonly text: string
   /** The names of its files, or the MIME type of a file without a name. Empty if it has no files. */
   readonly files: readonly string[]
@@ -132,10 +135,14 @@ export interface Prompt {
   readonly parts: readonly PromptPart[]
 }
 
-/** One text or file of a prompt. `id` is the id of the server's part (`prt_…`), `name` as in `Prompt.files`. */
+/**
+ * One text or file of a prompt, or a sub-agent that it names. `id` is the id of the server's part (`prt_…`), the `name` of a file as in
+ * `Prompt.files`.
+ */
 export type PromptPart =
   | { readonly type: 'text'; readonly id: string; readonly text: string }
   | { readonly type: 'file'; readonly id: string; readonly name: string }
+  | { readonly type: 'agent'; readonly id: string; readonly name: string }
 
 /** A language model, as OpenCode names it. `opencode models` lists them as `providerID/modelID`. */
 export interface Model {

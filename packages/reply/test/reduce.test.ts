@@ -282,6 +282,22 @@ describe('messages', () => {
     expect(reply.prompt?.text).toBe(shown)
   })
 
+  test.each([
+    [undefined, '@general @explore'],
+    ['', '@general @explore'],
+    ['@general Review it.', '@general Review it.'],
+  ])('the prompt that names sub-agents with the text %j is %j', (words, shown) => {
+    const named = (name: string) =>
+      part({ id: `u1.${name}`, messageID: 'u1', raw: {}, status: 'sealed', type: 'agent', name })
+    const { reply } = reduced([
+      user('u1'),
+      ...(words === undefined ? [] : [text('u1', words, sealed)]),
+      ...['general', 'explore'].map(named),
+      text('u1', 'Call the task tool.', { ...sealed, id: 'u1.s', synthetic: true }),
+    ])
+    expect(reply.prompt?.text).toBe(shown)
+  })
+
   test('a later message of the user has its own text, and becomes the first if that is reverted', () => {
     const events = [user('u1'), text('u1', 'Do it', sealed), user('u2'), text('u2', 'And this', sealed), user('u3')]
     const { reply } = reduced(events)

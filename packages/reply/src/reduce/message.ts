@@ -163,18 +163,21 @@ function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefi
   const at = parts.findIndex((other) => other.id === piece.id)
   if (at !== -1 && same(parts[at], piece)) return prompt
   const next = at === -1 ? [...parts, piece] : replaceAt(parts, at, piece)
-  const texts = next.flatMap((other) => (other.type === 'text' ? [other.text] : []))
+  const text = next.flatMap((other) => (other.type === 'text' ? [other.text] : [])).join('\n\n')
+  const agents = next.flatMap((other) => (other.type === 'agent' ? [`@${other.name}`] : []))
   const files = next.flatMap((other) => (other.type === 'file' ? [other.name] : []))
-  return { text: texts.join('\n\n'), files, parts: next }
+  // Clients that let people name sub-agents usually have the names in the text, too.
+  return { text: text.trim() === '' && agents.length > 0 ? agents.join(' ') : text, files, parts: next }
 }
 
 /**
- * The text or file of a prompt to show, of a command that starts a sub-agent the text for the sub-agent. Undefined for other types,
- * and for text that people should not see.
+ * The text, file or named sub-agent of a prompt to show, of a command that starts a sub-agent the text for the sub-agent. Undefined for
+ * other types, and for text that people should not see.
  */
 function promptPartOf(part: Part): PromptPart | undefined {
   if (part.type === 'text')
     return part.synthetic || part.ignored ? undefined : { type: 'text', id: part.id, text: part.text }
+  if (part.type === 'agent') return { type: 'agent', id: part.id, name: part.name }
   if (part.type === 'file') return { type: 'file', id: part.id, name: part.filename ?? part.mime }
   // A command's template may be a file alone, and its description empty.
   if (part.type === 'subtask')

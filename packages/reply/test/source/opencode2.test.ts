@@ -33,8 +33,11 @@ const preview = {
   created: frame('session.created', {
     info: { id: sessionID, directory: '/project', title: 'T', time: { created: 1 } },
   }),
-  prompted: (id: string, words: string) => [
-    frame('session.input.admitted', { inputID: id, input: { type: 'user', data: { text: words }, delivery: 'steer' } }),
+  prompted: (id: string, words: string, more: object = {}) => [
+    frame('session.input.admitted', {
+      inputID: id,
+      input: { type: 'user', data: { text: words, ...more }, delivery: 'steer' },
+    }),
     frame('session.execution.started', {}),
     frame('session.input.promoted', { inputID: id }),
   ],
@@ -42,10 +45,10 @@ const preview = {
 }
 const stable = {
   created: frame('session.created', { location, title: 'T' }),
-  prompted: (id: string, words: string) => [
+  prompted: (id: string, words: string, more: object = {}) => [
     frame('session.inbox.enqueued', {
       inboxID: id,
-      item: { type: 'user', payload: { text: words }, delivery: 'steer' },
+      item: { type: 'user', payload: { text: words, ...more }, delivery: 'steer' },
     }),
     frame('session.execution.started', {}),
     frame('session.inbox.delivered', { inboxID: id }),
@@ -74,6 +77,12 @@ describe.each([
     expect(textOf(reply ?? expect.fail())).toBe('Hello there.')
     expect(reply?.usage).toMatchObject({ input: 120, output: 24, cost: 0.5, steps: 1 })
     expect(reply?.model).toEqual({ providerID: 'fake', modelID: 'm1' })
+  })
+
+  test('a prompt that only names a sub-agent has its name', async () => {
+    const frames = [created, ...prompted('msg_p', '', { agents: [{ name: 'general' }] })]
+    const [reply] = await play([...frames, frame('session.step.started', step('msg_a')), stop('msg_a'), ended])
+    expect(reply?.prompt?.text).toBe('@general')
   })
 
   test('a tool keeps the name that only its first event told, and its ask shows what it would run', async () => {

@@ -35,9 +35,9 @@ export const eventBuilders: EventBuilders = {
   },
   /** Stores the input, because the event that delivers it only has its id. */
   'session.inbox.enqueued': ({ sessionID, inboxID, item }, { frame, memory }) => {
-    const { type, payload } = item
+    const { type, payload: { text, files, agents, metadata } = {} } = item
     const session = memory.of(sessionID)
-    session.inbox.set(inboxID, { type, text: payload?.text, files: payload?.files, metadata: payload?.metadata })
+    session.inbox.set(inboxID, { type, text, files, agents, metadata })
     storeAcceptedAt(session, inboxID, frame.created)
     return []
   },

@@ -12,6 +12,7 @@ export interface InboxItem {
   readonly type: string
   readonly text?: string | undefined
   readonly files?: WirePrompt['files']
+  readonly agents?: WirePrompt['agents']
   readonly metadata?: WirePrompt['metadata']
 }
 

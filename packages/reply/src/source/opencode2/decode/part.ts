@@ -2,6 +2,7 @@ import type * as z from 'zod/mini'
 import type { DeltaEvent, MessageHead } from '../../../event.ts'
 import { isFields } from '../../../fields.ts'
 import type {
+  AgentPart,
   FilePart,
   Part,
   PartStatus,
@@ -18,7 +19,7 @@ import { sentenceOf } from '../../../text/sentence.ts'
 import { attachmentID, dataSize } from '../../decode/attachment.ts'
 import { namedIfSent, sentFile } from '../../decode/sent-file.ts'
 import type { Frame } from './frame.ts'
-import type { errorSchema, fileSchema, modelSchema, tokensSchema, WireContent } from './schema.ts'
+import type { errorSchema, modelSchema, tokensSchema, WireContent, WirePrompt } from './schema.ts'
 
 /**
  * Builds parts and message fields. The wire has no part ids, so an id consists of the message, the kind, and the
@@ -81,14 +82,13 @@ export function toToolPart({ messageID, callID, tool, state, raw }: ToolFields):
 }
 
 /**
- * Returns the parts of a prompt: its text unless that is empty, then its files. A file has its own address, else its
- * source's, else its content as a `data:` URL. Without a type, it counts as bytes.
+ * Returns the parts of a prompt: its text unless that is empty, then its files and the sub-agents that it names. A file has its own
+ * address, else its source's, else its content as a `data:` URL. Without a type, it counts as bytes.
  */
 export function toPromptParts(
   messageID: string,
-  payload: { readonly text?: string | undefined; readonly files?: readonly z.infer<typeof fileSchema>[] | undefined },
-): readonly (TextPart | FilePart)[] {
-  const { text, files = [] } = payload
+  { text, files = [], agents = [] }: Pick<WirePrompt, 'text' | 'files' | 'agents'>,
+): readonly (TextPart | FilePart | AgentPart)[] {
   const texts = text === undefined || text === '' ? [] : [toFirstText(messageID, text)]
   return [
     ...texts,
@@ -106,6 +106,16 @@ export function toPromptParts(
         url,
         filename,
         size: dataSize(url),
+      }
+    }),
+    ...agents.map((agent, at): AgentPart => {
+      return {
+        id: `${messageID}.agent.${at}`,
+        messageID,
+        status: 'sealed',
+        raw: agent,
+        type: 'agent',
+        name: agent.name,
       }
     }),
   ]

@@ -38,7 +38,7 @@ export const sessionSchema = z.looseObject({
 /** The same with all fields optional. */
 export const sessionFieldsSchema = z.partial(sessionSchema)
 
-export const fileSchema = z.looseObject({
+const fileSchema = z.looseObject({
   mime: z.optional(z.string()),
   name: z.nullish(z.string()),
   uri: z.optional(z.string()),
@@ -46,9 +46,13 @@ export const fileSchema = z.looseObject({
   source: z.optional(z.looseObject({ uri: z.optional(z.string()) })),
 })
 
+/** A sub-agent that a prompt names. */
+const agentSchema = z.looseObject({ name: z.string() })
+
 const payloadSchema = z.looseObject({
   text: z.optional(z.string()),
   files: z.optional(z.array(fileSchema)),
+  agents: z.optional(z.array(agentSchema)),
   metadata: z.nullish(record),
 })
 
@@ -143,6 +147,7 @@ export const messageSchema = z.discriminatedUnion('type', [
     time: z.optional(times),
     text: z.optional(z.string()),
     files: z.optional(z.array(fileSchema)),
+    agents: z.optional(z.array(agentSchema)),
   }),
   z.looseObject({
     type: z.literal('synthetic'),

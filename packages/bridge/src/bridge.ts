@@ -492,9 +492,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     return createLateEdits(state, channel, (key) => {
       const ledger = ledgerKeyOf(key)
       const shard = ledger && shards.find(shardOf({ channel, chat: ledger.chat }, mirrors))
-      if (!shard) return false
-      void shard.showAgain(ledger.sessionID, ledger.promptID).catch(onError)
-      return true
+      if (!shard) return undefined
+      return { shard, showAgain: () => void shard.showAgain(ledger.sessionID, ledger.promptID).catch(onError) }
     })
   }
 

@@ -13,7 +13,7 @@ function stage() {
   const memory = createStoreMemory()
   return { clock, open }
 
-  function open(member: string) {
+  function open(member: string, ownerOf: Parameters<typeof createLateEdits>[2] = () => undefined) {
     const store = createMemoryStore({ clock, memory })
     const renewed: (() => void)[] = []
     let lease: HeldLease | undefined
@@ -31,7 +31,7 @@ function stage() {
     const common = { store, clock, stopping: new AbortController().signal, reports: createStoreReports(() => {}) }
     const owned = { current: () => lease?.current(), renew: async () => (await lease?.renew()) ?? false }
     const state = createState({ ...common, shard: '00', lease: owned })
-    const late = createLateEdits(createSharedState(common), 'tg', () => false)
+    const late = createLateEdits(createSharedState(common), 'tg', ownerOf)
     renewed.push(() => void late.callListeners())
     const heard: string[] = []
     const listen = (): (() => void) => late.listen(key, async ({ id }) => void heard.push(id))
@@ -111,5 +111,31 @@ test('a listener that is still at work is not called again because another one f
   end()
   await expect(calling).rejects.toThrow('could not be written')
   expect(count).toBe(1)
+  await only.membership.leave()
+})
+
+test('the owner of a chat shows a reply again whose listener is from before another process had the chat', async () => {
+  const { open } = stage()
+  const shown: string[] = []
+  let shard = { name: 'first' }
+  const only = open('only', () => {
+    const { name } = shard
+    return { shard, showAgain: () => void shown.push(name) }
+  })
+  await only.membership.join()
+  await only.late.report(key, { id: '7' })
+  const end = only.late.listen(key, async () => {
+    end()
+    throw new Error('Another process shows the reply.')
+  })
+  await only.late.callListeners()
+  await only.late.callListeners()
+  expect(shown).toEqual(['first'])
+  shard = { name: 'second' }
+  await only.late.callListeners()
+  expect(shown).toEqual(['first', 'second'])
+  only.listen()
+  await only.late.callListeners()
+  expect(only.heard).toEqual(['7'])
   await only.membership.leave()
 })

@@ -144,3 +144,17 @@ test('a message that a ledger does not know is not waited for', async () => {
   await deliver()
   expect(texts()).toEqual(['It is done.'])
 })
+
+test('a process that was replaced does not keep a report waiting', async () => {
+  const { told, open, pass, deliver } = stage()
+  show(open(), whole)
+  await pass(2000)
+  told.set('chat/ses_1/msg_1', '1')
+  open()
+  let outcome: unknown
+  void deliver().catch((error: unknown) => {
+    outcome = error
+  })
+  await pass(2000)
+  expect(outcome).toMatchObject({ type: 'taken-over' })
+})

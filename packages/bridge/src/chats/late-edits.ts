@@ -1,5 +1,5 @@
 import type { LedgerStore } from '@reply/sink'
-import { createRecent } from '@reply/sink/internal'
+import { createRecent, type Recent } from '@reply/sink/internal'
 import type { SharedState } from '../state/state.ts'
 import type { StoredValue } from '../store/store.ts'
 
@@ -7,7 +7,7 @@ import type { StoredValue } from '../store/store.ts'
 const keptMs = 2_592_000_000
 /** For how many of the newest replies late calls are corrected. */
 const mostListening = 100
-/** How many reports without a listener are remembered. */
+/** How many reports without a listener are remembered for a shard. */
 const mostUnheard = 1000
 
 /** The part of a ledger store that reports late calls. */
@@ -25,19 +25,27 @@ export interface ChannelLateEdits extends LateCalls {
 /** The hint that a late call was reported. */
 export const lateHint = 'late'
 
+/** The owner of a reply's chat in this process. */
+interface ReplyOwner {
+  /** Its shard, which is another object after another process had the chat. */
+  readonly shard: object
+  /** Begins to show the reply again, so that a listener follows. */
+  showAgain(): void
+}
+
 /**
- * Creates the reports of a channel. `onUnheard` is called with the key of a ledger whose report has no listener, and returns
- * whether one follows. If not, it is called again the next time.
+ * Creates the reports of a channel. `ownerOf` returns the owner of the reply with that ledger, which shows it again if a report has
+ * no listener, and undefined if this process doesn't own the chat.
  */
 export function createLateEdits(
   state: Pick<SharedState, 'list' | 'commitWithoutLease'>,
   channel: string,
-  onUnheard: (key: string) => boolean,
+  ownerOf: (key: string) => ReplyOwner | undefined,
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
   const listeners = new Map<string, Parameters<LateCalls['listen']>[1]>()
-  /** Reports for which `onUnheard` was called. */
-  const unheard = createRecent<true>(mostUnheard)
+  /** By shard: the reports for which it shows the reply again. */
+  const unheard = new WeakMap<object, Recent<true>>()
   let isCalling = false
   let isCalledAgain = false
   return { report, listen, callListeners }
@@ -85,17 +93,33 @@ export function createLateEdits(
   }
 
   /**
-   * Calls the listener of a report, and removes the row when the listener is done. Keeps the row without one, or if it rejects.
+   * Calls the listener of a report, and removes the row when the listener is done. Keeps the row without one, or if it rejects. One
+   * that has stopped listening meanwhile counts as none: its process had the chat before another one.
    */
-  async function callListener({ key, value }: StoredValue): Promise<void> {
+  async function callListener(row: StoredValue): Promise<void> {
+    const { key, value } = row
     const ledgerKey = key.slice(prefix.length)
     const listener = listeners.get(ledgerKey)
-    if (!listener) {
-      if (!unheard.get(key) && onUnheard(ledgerKey)) unheard.set(key, true)
-      return
+    if (!listener) return showAgain(key, ledgerKey)
+    try {
+      await listener({ id: value })
+    } catch (error) {
+      if (listeners.get(ledgerKey) === listener) throw error
+      return await callListener(row)
     }
-    await listener({ id: value })
     await state.commitWithoutLease([{ type: 'compare-and-set', key, expected: value, value: undefined }])
-    unheard.delete(key)
+    const shard = ownerOf(ledgerKey)?.shard
+    if (shard) unheard.get(shard)?.delete(key)
+  }
+
+  /** Shows the reply of a report again if this process owns its chat, once for each time that it does. */
+  function showAgain(key: string, ledgerKey: string): void {
+    const owner = ownerOf(ledgerKey)
+    if (!owner) return
+    const reports = unheard.get(owner.shard) ?? createRecent<true>(mostUnheard)
+    unheard.set(owner.shard, reports)
+    if (reports.has(key)) return
+    reports.set(key, true)
+    owner.showAgain()
   }
 }

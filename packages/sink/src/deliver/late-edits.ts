@@ -14,13 +14,17 @@ export interface LateEdits {
   confirmReports(): void
   /** Reports an operation that was performed after another process took over. Only edits are reported. Never rejects. */
   reportIfEdit(key: string, operation: Operation): Promise<void>
-  /** Stops listening. Does nothing if it doesn't listen. */
+  /**
+   * Stops listening, and rejects the reports that are not confirmed: this process won't repeat the edit. Does nothing if it doesn't
+   * listen.
+   */
   stopListening(): void
 }
 
 interface ReportedEdit {
   readonly ref: MessageRef
   readonly resolve: () => void
+  readonly reject: (error: SinkError) => void
 }
 
 /**
@@ -41,14 +45,17 @@ export function createLateEdits(
   /** Stops listening to the former key. Does nothing if it already listens to this one. */
   function listen(key: string): void {
     if (!late || listening?.key === key) return
-    stopListening()
+    listening?.end()
     listening = { key, end: late.listen(key, queueReport) }
   }
 
-  /** Queues a report of another process. Resolves once it is confirmed, when the ledger with it has been written. */
+  /**
+   * Queues a report of another process. Resolves once it is confirmed, when the ledger with it has been written. Rejects if the
+   * reply is stopped before that.
+   */
   function queueReport(ref: MessageRef): Promise<void> {
-    return new Promise((resolve) => {
-      arrived = [...arrived, { ref, resolve }]
+    return new Promise((resolve, reject) => {
+      arrived = [...arrived, { ref, resolve, reject }]
       onArrived()
     })
   }
@@ -82,10 +89,14 @@ export function createLateEdits(
     }
   }
 
-  /** Stops listening. Does nothing if it doesn't listen. */
+  /** Stops listening, and rejects the reports that are not confirmed. */
   function stopListening(): void {
     listening?.end()
     listening = undefined
+    const stopped = new SinkError('taken-over', 'This process no longer shows the reply.')
+    for (const { reject } of [...arrived, ...unconfirmed]) reject(stopped)
+    arrived = []
+    unconfirmed = []
   }
 }
 

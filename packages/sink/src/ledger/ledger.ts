@@ -40,8 +40,8 @@ export interface LateCalls {
   report(key: string, ref: MessageRef): Promise<void>
   /**
    * Calls the listener for each message reported under the key, including those reported before. Repeats the call until the
-   * listener's promise resolves. Returns a function that stops listening. A sink keeps listening after a reply has ended, so
-   * drop the oldest listeners at some point.
+   * listener's promise resolves. It rejects if the sink stops before that. Returns a function that stops listening. A sink keeps
+   * listening after a reply has ended, so drop the oldest listeners at some point.
    */
   listen(key: string, listener: (ref: MessageRef) => Promise<void>): () => void
 }

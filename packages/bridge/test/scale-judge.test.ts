@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Chat } from '../scripts/scale/chats.ts'
 import { judge, type Seen } from '../scripts/scale/judge.ts'
 import type { Given } from '../scripts/scale/people.ts'
-import { endingOf, type TaskKind } from '../scripts/scale/task.ts'
+import { endingOf, messageOf, type TaskKind } from '../scripts/scale/task.ts'
 
 const chat: Chat = {
   ...{ channel: 'tg', person: 'tg:1', key: 'tg:1', isReal: false },
@@ -143,6 +143,22 @@ describe('the judge of test:scale', () => {
 
   test('finds tasks of a chat that ran in another order', () => {
     expect(found([given('t1'), given('t2')], { tasks: ran('t2', 't1') }).disordered).toBe(1)
+  })
+
+  test('finds a task that ran before one that was acknowledged when it was first delivered, whatever the order of writing', () => {
+    const tasks = ['t000001', 't000002'] as const
+    const received = (first: string, second: string) =>
+      [first, second].map((token, index) => ({
+        ...{ body: messageOf({ token, kind: 'answer', ms: 0 }), member: 'member0', status: 200 },
+        ...{ at: 10 * index, endedAt: 10 * index + 10 },
+      }))
+    const foundIn = (deliveries: ReturnType<typeof received>) =>
+      found(
+        tasks.map((token) => given(token)),
+        { tasks: ran('t000002', 't000001'), balancer: { deliveries } },
+      )
+    expect(foundIn(received('t000001', 't000002'))).toMatchObject({ disordered: 1, disorderedAsReceived: 1 })
+    expect(foundIn(received('t000002', 't000001'))).toMatchObject({ disordered: 1, disorderedAsReceived: 0 })
   })
 
   test('finds a permission that got another answer than was pressed, or a second one', () => {

@@ -3,7 +3,7 @@ import type { Balancer } from './balancer.ts'
 import type { Chat } from './chats.ts'
 import type { ChatScreen, Given } from './people.ts'
 import type { ScriptedServer } from './scripted-server.ts'
-import { askOf, beginningsOf, endingOf } from './task.ts'
+import { askOf, beginningsOf, endingOf, tasksIn } from './task.ts'
 
 /** What became of all tasks, as seen from outside of the bridges. */
 export interface Judged {
@@ -39,6 +39,8 @@ export interface Judged {
   readonly disordered: number
   /** The same on Slack, which does not number the messages of a chat. */
   readonly disorderedOnSlack: number
+  /** Tasks that the agent got before one whose message the platform had acknowledged when theirs was first delivered. */
+  readonly disorderedAsReceived: number
   /** Calls that a platform refused with a 429, without those that show "typing…". */
   readonly rateLimited: number
   readonly typingRateLimited: number
@@ -112,6 +114,7 @@ export function judge(
   const overwritten = finals.filter((final) => final.isOverwritten)
   const disordered = disorderedIn({ server, model }, given)
   const onSlack = disordered.filter(({ chat }) => chat.channel === 'slack')
+  const asReceived = disorderedAsReceivedIn({ server, model, balancer }, given)
   const answersOf = (token: string) => server.answers.filter((answer) => answer.token === token)
   const asks = given.filter(({ kind }) => kind === 'ask')
   const wrongAnswers = asks.filter((one) => {
@@ -147,6 +150,7 @@ export function judge(
     'run in another order',
     disordered.filter(({ chat }) => chat.channel === 'tg'),
   )
+  report('run before one that had been received', asReceived)
   report('answered wrongly', wrongAnswers)
   report('answered too late', lateAnswers)
   report('stopped though not asked to', wrongStops)
@@ -175,6 +179,7 @@ export function judge(
     deleted: deleted.length,
     disordered: disordered.length - onSlack.length,
     disorderedOnSlack: onSlack.length,
+    disorderedAsReceived: asReceived.length,
     rateLimited: limited.length - typing,
     typingRateLimited: typing,
     wrongAnswers: wrongAnswers.length,
@@ -275,12 +280,18 @@ function copiesIn(messages: Messages, tasks: readonly Given[], ended: Seen['serv
   return ofTasks + beyondFirst((text) => rejectedText.test(text), rejected.length)
 }
 
-/** Returns the tasks that the agent got before one that their person wrote earlier. */
-function disorderedIn({ server, model }: Pick<Seen, 'server' | 'model'>, given: readonly Given[]): readonly Given[] {
+/** Returns the places of tasks in the order in which the agent got them. */
+function orderOf({ server, model }: Pick<Seen, 'server' | 'model'>): ReadonlyMap<string, number> {
   const order = new Map<string, number>()
   for (const { task } of server.tasks) if (!order.has(task.token)) order.set(task.token, order.size)
   for (const { scenario } of model.requests)
     if (scenario !== undefined && !order.has(scenario)) order.set(scenario, order.size)
+  return order
+}
+
+/** Returns the tasks that the agent got before one that their person wrote earlier. */
+function disorderedIn(seen: Pick<Seen, 'server' | 'model'>, given: readonly Given[]): readonly Given[] {
+  const order = orderOf(seen)
   const latest = new Map<Chat, number>()
   return given.filter(({ chat, token }) => {
     const at = order.get(token)
@@ -288,5 +299,32 @@ function disorderedIn({ server, model }: Pick<Seen, 'server' | 'model'>, given: 
     const before = latest.get(chat) ?? -1
     latest.set(chat, Math.max(before, at))
     return at < before
+  })
+}
+
+/** Returns the tasks that the agent got before one of their chat that had been acknowledged when theirs was first delivered. */
+function disorderedAsReceivedIn(
+  seen: Pick<Seen, 'server' | 'model' | 'balancer'>,
+  given: readonly Given[],
+): readonly Given[] {
+  const order = orderOf(seen)
+  const deliveredAt = new Map<string, number>()
+  const acknowledgedAt = new Map<string, number>()
+  for (const { body, at, status, endedAt = Number.POSITIVE_INFINITY } of seen.balancer.deliveries) {
+    const [token] = tasksIn(body).map((task) => task.token)
+    if (token === undefined) continue
+    if (!deliveredAt.has(token)) deliveredAt.set(token, at)
+    if (status === 200 && !acknowledgedAt.has(token)) acknowledgedAt.set(token, endedAt)
+  }
+  const before = new Map<Chat, { readonly place: number; readonly acknowledgedAt: number }[]>()
+  for (const { chat, token } of given) {
+    const [place, at] = [order.get(token), acknowledgedAt.get(token)]
+    if (place === undefined || at === undefined) continue
+    before.set(chat, [...(before.get(chat) ?? []), { place, acknowledgedAt: at }])
+  }
+  return given.filter(({ chat, token }) => {
+    const [place, at] = [order.get(token), deliveredAt.get(token)]
+    if (place === undefined || at === undefined) return false
+    return before.get(chat)?.some((one) => one.place > place && one.acknowledgedAt <= at)
   })
 }

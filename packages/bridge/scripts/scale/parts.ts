@@ -310,6 +310,7 @@ function figuresOf(judged: Judged, lateCalls: number): readonly Figure[] {
     { name: 'tasks run twice', value: judged.runTwice, most: 0 },
     { name: 'tasks run in another order on Telegram', value: judged.disordered, most: 0 },
     { name: 'tasks run in another order on Slack', value: judged.disorderedOnSlack },
+    { name: 'tasks run before one received earlier', value: judged.disorderedAsReceived, most: 0 },
     { name: 'answers shown', value: judged.finals },
     { name: 'messages that stay', value: judged.shown },
     { name: 'shown twice', value: judged.doubled },
@@ -326,7 +327,7 @@ function figuresOf(judged: Judged, lateCalls: number): readonly Figure[] {
     { name: 'calls rate-limited', value: judged.rateLimited, most: 0 },
     { name: 'typing rate-limited', value: judged.typingRateLimited, most: 0 },
     { name: 'permissions answered twice or wrongly', value: judged.wrongAnswers, most: 0 },
-    { name: 'permissions answered too late', value: judged.lateAnswers, most: 0, isSpeed: true },
+    { name: 'permissions answered too late', value: judged.lateAnswers, most: 0 },
     { name: 'tasks stopped by no one', value: judged.wrongStops, most: 0 },
   ]
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
-import { callPlatform, type Form, PortError, uploadTimeoutMs } from '@reply/sink/channel'
+import { callPlatform, PortError, uploadTimeoutMs } from '@reply/sink/channel'
 import { createRecent, type Recent } from '@reply/sink/internal'
 import { codeIn, toPortError } from './error.ts'
 
@@ -129,8 +129,6 @@ export interface Features {
   readonly streamed: Recent<string | undefined>
   /** The app's own user, once known. */
   ownUserId?: string
-  /** Forms by token, newest last. Kept because some are too long for their message. */
-  readonly forms: Recent<Form>
 }
 
 /** An optional feature: a failed call is not an error. */
@@ -143,8 +141,7 @@ interface LimitedFeature extends Feature {
   limitedUntil: number
 }
 
-/** How many forms and streams to keep. The oldest are dropped. */
-const mostForms = 500
+/** How many streams to keep. The oldest are dropped. */
 const mostStreams = 1000
 
 const features = new WeakMap<SlackApi, Features>()
@@ -156,7 +153,6 @@ export function featuresOf(api: SlackApi): Features {
     statuses: { isSupported: true, limitedUntil: 0 },
     sessions: { isSupported: true },
     streamed: createRecent<string | undefined>(mostStreams),
-    forms: createRecent<Form>(mostForms),
   }
   features.set(api, known)
   return known

@@ -10,7 +10,7 @@ export const ids = { button: 'reply.button', select: 'reply.select', form: 'repl
 
 /**
  * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, then
- * everything but its token. Its questions are then only in memory.
+ * everything but its token, by which the host knows it.
  */
 export function encodeForm(form: Form): string {
   const { token, label, questions } = form
@@ -59,10 +59,7 @@ export function modalOf(
   }
 }
 
-/**
- * Encodes the form and its place. JSON inside JSON grows by its escapes. If it gets too long, only the token is sent,
- * and the form stays in memory.
- */
+/** Encodes the form and its place. JSON inside JSON grows by its escapes. If it gets too long, only the token is sent. */
 function encodeMetadata(form: Form, place: FormPlace): string {
   const whole = JSON.stringify({ f: encodeForm(form), p: place })
   if (whole.length <= metadataLength) return whole

@@ -177,13 +177,9 @@ export function createSlackPort(
     if (!sign) shownSigns.delete(id)
   }
 
-  /**
-   * Returns the fields of a message. Remembers the bubble's form, because a button may not hold all of it. Throws `too-
-   * long`.
-   */
+  /** Returns the fields of a message. Throws `too-long`. */
   function prepareContent(bubble: Bubble): SlackFields {
     requireLength(bubble.text, textLength)
-    if (bubble.form) features.forms.set(bubble.form.token, bubble.form)
     return messageContent(bubble)
   }
 

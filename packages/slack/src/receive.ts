@@ -1,7 +1,7 @@
 import type { Chat, Inbound, InboundFile, Texts } from '@reply/sink'
-import { callPlatform, createInboundReceiver, pacerOf } from '@reply/sink/channel'
+import { callPlatform, createInboundReceiver, type Form, pacerOf } from '@reply/sink/channel'
 import { createRecent, type InboundOptions, sendAnswer } from '@reply/sink/internal'
-import { featuresOf, isTs, noMentionsOrPreviews, type SlackApi, type SlackFields } from './api.ts'
+import { isTs, noMentionsOrPreviews, type SlackApi, type SlackFields } from './api.ts'
 import { SlackError, toPortError as toPortErrors } from './error.ts'
 import { answersOf, modalOf } from './form.ts'
 import { appIdOf, fileInfoOf, isBareFile, type Received, readBody } from './inbound.ts'
@@ -46,9 +46,6 @@ type Opening = Extract<Received, { type: 'open' }>
 /** Passes each event to the host once, with a function that answers it. Opens the dialogs of forms itself. */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { api, onError, clock, timeoutMs, texts, threads, receivesAll, isOwnCommand } = options
-  const { forms } = featuresOf(api)
-  /** The hint for a form that was too long for its button and was lost with a restart. */
-  const answerInText = texts.replyWith({ options: 0, multiple: false, custom: true })
   const {
     receive,
     answerFor,
@@ -75,7 +72,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const { id, received } = read ?? {}
     if (!received || !acceptAndRecord(received)) return true
     // Two apps may get the same message.
-    return (await receive(`${appIdOf(body)}/${id}`, () => withAnswer(received))) !== 'not-taken'
+    const idOfApp = `${appIdOf(body)}/${id}`
+    return (await receive(idOfApp, () => withAnswer(received, idOfApp))) !== 'not-taken'
   }
 
   /**
@@ -92,11 +90,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return true
   }
 
-  /**
-   * Returns the inbound with its `answer`. Undefined for presses that open a dialog, which this opens, and for those of a
-   * form that is lost.
-   */
-  async function withAnswer(received: Received): Promise<Inbound | undefined> {
+  /** Returns the inbound with its `answer`. Undefined for presses that open a dialog, if that can be done without the host. */
+  async function withAnswer(received: Received, id: string): Promise<Inbound | undefined> {
     if (received.type === 'stop') return received
     const { chat, actor } = received
     // Sends a message that only that person can see.
@@ -117,23 +112,21 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         await api.apiCall('chat.postMessage', { ...fields, text: toMessageText(message) })
       return { ...text, answer: answerFor(text, { send, isMessage: true }) }
     }
-    const { token } = received
     const answer = answerFor({ type: 'press', chat }, { send: sendPrivately, isMessage: false })
     if (received.type === 'press') return { ...received, answer }
-    const form = received.form ?? forms.get(token)
-    if (!form) {
-      await answer(answerInText)
-      return undefined
-    }
+    // The host knows a form that is too long for its button, or for the metadata of its dialog.
     if (received.type === 'open') {
-      // The dialog's metadata may hold less of the form than the button.
-      forms.set(token, form)
-      const place = { channel: chat.id, thread: chat.thread, message: received.messageRef.id }
-      await openDialog(received, modalOf(form, { place, texts }))
+      const { form, trigger, ...press } = received
+      const open = async (opened: Form): Promise<void> => await openDialog(received, opened)
+      if (!form) return { ...press, type: 'press', open, answer }
+      await open(form)
       return undefined
     }
-    const { state, form: _, ...press } = received
-    return { ...press, type: 'press', values: answersOf(form, state), answer }
+    const { state, form, ...press } = received
+    const filled = (of: Form): Inbound => ({ ...press, type: 'press', values: answersOf(of, state), answer })
+    if (form) return filled(form)
+    const open = async (of: Form): Promise<void> => void (await receive(`${id}/filled`, async () => filled(of)))
+    return { ...press, type: 'press', open, answer }
   }
 
   /**
@@ -152,7 +145,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
    * Opens the dialog, and reports a failure. Slack requires it within 3 s of the press, so `mayAnswer` is only checked on
    * submission.
    */
-  async function openDialog({ chat, trigger }: Opening, view: SlackFields): Promise<void> {
+  async function openDialog({ chat, trigger, messageRef }: Opening, form: Form): Promise<void> {
+    const view = modalOf(form, { place: { channel: chat.id, thread: chat.thread, message: messageRef.id }, texts })
     const about = { type: 'press', chat }
     const pace = pacerOf(api, clock).chat(chat, slackLimits)
     const call = { what: `opening a dialog in chat ${chat.id}`, timeoutMs, clock, toPortError }

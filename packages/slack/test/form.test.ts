@@ -110,17 +110,22 @@ describe('a form', () => {
     close()
   })
 
-  test('too long for its button stays in memory; another process asks for a text answer', async () => {
+  test('too long for its button is asked of the host, when it is opened and when it is filled in, in any process', async () => {
     const long = form([question({ options: many(60, 40), custom: true }), question()])
     const { slack, press, received, restart, close } = await ask(long)
+    const answerNext = async (): Promise<void> => {
+      const inbound = received.shift()
+      if (inbound?.type === 'press') await inbound.open?.(long)
+    }
+    void until(() => received.length === 1).then(answerNext)
     await press()
+    restart(clientOf(slack))
     await slack.submit([`Option 7${'x'.repeat(40)}`, '', 'Red'])
     await until(() => received.length === 1)
+    expect(pressOf(received[0])).toEqual(['a-secret.0.f', undefined])
+    await answerNext()
+    await until(() => received.length === 1)
     expect(pressOf(received[0])).toEqual(['a-secret.0.f', [[`Option 7${'x'.repeat(40)}`], ['Red']]])
-    restart(clientOf(slack))
-    await press()
-    expect(slack.view()).toBeUndefined()
-    expect(slack.whispers.at(-1)?.text).toMatch(/Reply with your answer/)
     close()
   })
 

@@ -1,13 +1,17 @@
 import { steadyClock } from '@reply/core/internal'
+import { bridgeChannel as discordChannel } from '@reply/discord/bridge'
 import type { BridgeConnection, ChannelHost } from '@reply/sink/channel'
 import { slackConnection } from '@reply/slack/bridge'
 import { telegramConnection } from '@reply/telegram/bridge'
 import { createHandClock, type HandClock } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
 import { type FakeSlack, startSlack } from '@reply/testing/slack'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { startWhatsApp } from '@reply/testing/whatsapp'
+import { bridgeChannel as whatsappChannel } from '@reply/whatsapp/bridge'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { Api } from 'grammy'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createMemberBudgets } from '../src/members/budgets.ts'
 import { createMembership } from '../src/members/membership.ts'
@@ -23,6 +27,11 @@ interface Member {
   write(): void
   leave(): Promise<void>
 }
+
+type Chat = Parameters<BridgeConnection['post']>[0]['chat']
+
+/** The connections of one member by channel, and the chats that it writes in. */
+type Bots = ReadonlyMap<string, { readonly connection: BridgeConnection; readonly chats: readonly Chat[] }>
 
 const token = '42:secret'
 const chatsEach = 20
@@ -49,32 +58,51 @@ afterEach(async () => {
 
 const nothing = (): void => {}
 
-/** A member with the real clients of one bot of Telegram and one app of Slack, as a bridge divides their budgets. */
-async function joinMember(): Promise<Member> {
-  const own = steadyClock(clock)
-  const index = members.length
-  const stopped = new AbortController()
-  const host = (name: string): ChannelHost => ({
-    ...{ name, clock, secret: () => token, chats: async () => [], onInbound: nothing },
-    onError: (error) => expect.fail(String(error)),
-  })
+const hostOf = (name: string): ChannelHost => ({
+  ...{ name, clock, secret: () => token, chats: async () => [], onInbound: nothing },
+  onError: (error) => expect.fail(String(error)),
+})
+
+/** The chats of a member, by how a platform names the one with a number. */
+const chatsOf = (index: number, count: number, toChat: (number: number) => Chat): readonly Chat[] =>
+  Array.from({ length: count }, (_, chat) => toChat(1000 + count * index + chat))
+
+/** One bot of Telegram and one app of Slack. */
+function telegramAndSlack(index: number): Bots {
   const api = new Api(token, { apiRoot: telegram.url })
   api.config.use(async (call, ...args) => await inFlight.during(async () => await call(...args)))
   const quiet = { logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
   const client = new WebClient('xoxb-secret', { slackApiUrl: slack.url, ...quiet })
   const apiCall: WebClient['apiCall'] = async (...args) =>
     await inFlight.during(async () => await client.apiCall(...args))
-  const tg = telegramConnection({ api, updates: 'polling' }, host('tg'))
-  const work = slackConnection(
-    { api: { apiCall }, events: 'http', signingSecret: 'very-secret-signature' },
-    host('slack'),
-  )
+  const app = { api: { apiCall }, events: 'http', signingSecret: 'very-secret-signature' } as const
+  return new Map([
+    [
+      'tg',
+      {
+        connection: telegramConnection({ api, updates: 'polling' }, hostOf('tg')),
+        chats: chatsOf(index, chatsEach, (number) => ({ id: `${number}`, kind: 'private' })),
+      },
+    ],
+    [
+      'slack',
+      {
+        connection: slackConnection(app, hostOf('slack')),
+        chats: chatsOf(index, chatsEach, (number) => ({ id: `C${number}`, kind: 'shared' })),
+      },
+    ],
+  ])
+}
+
+/** A member with the real clients of some bots, as a bridge divides their budgets. */
+async function joinMember(botsOf: (index: number) => Bots | Promise<Bots> = telegramAndSlack): Promise<Member> {
+  const own = steadyClock(clock)
+  const index = members.length
+  const stopped = new AbortController()
+  const bots = await botsOf(index)
   const store = createMemoryStore({ memory, clock })
   const budgets = createMemberBudgets({
-    connections: new Map<string, BridgeConnection>([
-      ['tg', tg],
-      ['slack', work],
-    ]),
+    connections: new Map([...bots].map(([name, { connection }]) => [name, connection])),
     clock: own,
     isHeld: () => membership.isHeld(),
     beat: async () => await membership.beat(),
@@ -95,15 +123,12 @@ async function joinMember(): Promise<Member> {
     post: async () => {
       const from = clock.now()
       const chat = { id: `C${900 + index}`, kind: 'shared' as const }
-      await work.post({ chat, text: 'At once.', until: Number.MAX_SAFE_INTEGER })
+      await bots.get('slack')?.connection.post({ chat, text: 'At once.', until: Number.MAX_SAFE_INTEGER })
       return clock.now() - from
     },
     write: () => {
-      for (let chat = 0; chat < chatsEach; chat++) {
-        const number = 1000 + chatsEach * index + chat
-        writing.push(writeIn(tg, { id: `${number}`, kind: 'private' }, stopped.signal))
-        writing.push(writeIn(work, { id: `C${number}`, kind: 'shared' }, stopped.signal))
-      }
+      for (const { connection, chats } of bots.values())
+        for (const chat of chats) writing.push(writeIn(connection, chat, stopped.signal))
     },
     leave: async () => {
       if (isGone) return
@@ -118,16 +143,13 @@ async function joinMember(): Promise<Member> {
   return member
 }
 
-/** Posts a message in a chat, and edits it until the signal aborts. */
-async function writeIn(
-  connection: BridgeConnection,
-  chat: Parameters<BridgeConnection['post']>[0]['chat'],
-  signal: AbortSignal,
-): Promise<void> {
+/** Posts a message in a chat, and edits it until the signal aborts. Where nothing can be edited, goes on to post. */
+async function writeIn(connection: BridgeConnection, chat: Chat, signal: AbortSignal): Promise<void> {
   const note = { chat, signal, until: Number.MAX_SAFE_INTEGER }
-  const [ref] = await connection.post({ ...note, text: 'Text 0.' })
+  const post = async (round: number) => await connection.post({ ...note, text: `Text ${round}.` })
+  const [ref] = await post(0)
   for (let round = 1; ref && !signal.aborted; round++)
-    await connection.edit(ref, { ...note, text: `Text ${round}.` }).catch(nothing)
+    await (connection.edit ? connection.edit(ref, { ...note, text: `Text ${round}.` }) : post(round)).catch(nothing)
 }
 
 const pass = async (ms: number): Promise<void> => await clock.advance(ms, inFlight.rest)
@@ -181,6 +203,64 @@ test('four members under full load get no 429 while one joins and one leaves', {
   expect(most).toBeLessThanOrEqual(49)
   expect(at.length).toBeGreaterThan(90)
 })
+
+/** Counts the calls of clients that use `fetch`. */
+function countFetches(): void {
+  const { fetch } = globalThis
+  vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => await inFlight.during(() => fetch(...args)))
+  onTestFinished(() => void vi.unstubAllGlobals())
+}
+
+/** Discord's fake takes 50 calls a second. A chat of its own has five edits in 5 s. */
+async function discordBots() {
+  const fake = await startDiscord({ token: 'MTA.very-secret-token', clock })
+  onTestFinished(fake.close)
+  const secret = { env: 'TOKEN' }
+  const config = { type: 'discord', token: secret, apiUrl: fake.url, updates: 'http', publicKey: fake.publicKey }
+  const botsOf = async (index: number): Promise<Bots> => {
+    const connection = await discordChannel.create(discordChannel.schema.parse(config), hostOf('discord'))
+    const chats = chatsOf(index, 20, (number) => ({ id: `10000000000000${number}`, kind: 'shared' }))
+    return new Map([['discord', { connection, chats }]])
+  }
+  return { fake, botsOf }
+}
+
+/** The Cloud API's fake takes 80 calls a second. A chat of its own has one post in 6 s. */
+async function whatsappBots() {
+  const fake = await startWhatsApp({ token, clock })
+  onTestFinished(fake.close)
+  const secret = { env: 'TOKEN' }
+  const config = {
+    ...{ type: 'whatsapp', api: 'cloud', phoneNumberId: fake.phoneNumberId, apiUrl: fake.url },
+    ...{ token: secret, appSecret: secret, verifyToken: secret },
+  }
+  const botsOf = async (index: number): Promise<Bots> => {
+    const connection = await whatsappChannel.create(whatsappChannel.schema.parse(config), hostOf('whatsapp'))
+    const chats = chatsOf(index, 120, (number) => ({ id: `1555000${number}`, kind: 'private' }))
+    return new Map([['whatsapp', { connection, chats }]])
+  }
+  return { fake, botsOf }
+}
+
+test.each([
+  ['Discord', discordBots, 45],
+  ['WhatsApp', whatsappBots, 60],
+])(
+  'four members of one bot of %s get no 429 and use most of its limit',
+  { timeout: 300_000 },
+  async (_, start, limit) => {
+    countFetches()
+    const { fake, botsOf } = await start()
+    for (let index = 0; index < 4; index++) (await joinMember(botsOf)).write()
+    await pass(10_000)
+    const from = clock.now()
+    await pass(20_000)
+    expect(fake.calls.filter(({ status }) => status === 429)).toEqual([])
+    const perSecond = fake.calls.filter(({ at }) => at >= from).length / 20
+    expect(perSecond).toBeLessThanOrEqual(limit)
+    expect(perSecond).toBeGreaterThan(0.8 * limit)
+  },
+)
 
 test('a 429 of one member stops the calls of all until its end', { timeout: 60_000 }, async () => {
   for (let index = 0; index < 4; index++) (await joinMember()).write()

@@ -131,3 +131,84 @@ test.each(windows.flatMap((window) => (['own', 'all'] as const).map((follow) => 
     await opencode.close()
   },
 )
+
+test.each(['own', 'all'] as const)(
+  'a run that began and ended while a new watch read, before the connection was lost, is reported to a client that follows %s',
+  async (follow) => {
+    const clock = createHandClock()
+    const errors: string[] = []
+    const sessions = ['ses_1', 'ses_2'].map((id) => {
+      return { id, directory, title: 'Work', time: { created: 900, updated: 1002 } }
+    })
+    const messages: Record<string, object[]> = { ses_2: [{ info: { ...prompt, sessionID: 'ses_2' }, parts: [] }] }
+    let writer: WritableStreamDefaultWriter<string> | undefined
+    /** Answers what the watch reads. */
+    const answersToWatch: (() => void)[] = []
+    let isWatching = false
+    const push = (type: string, properties: object): void =>
+      void writer?.write(`data: ${JSON.stringify({ directory, payload: { type, properties } })}\n\n`)
+    const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
+      '/global/health': () => ({ healthy: true, version: '1.18.33' }),
+      '/session/status': () => ({ ses_2: { type: 'busy' } }),
+      '/session': (query) => sessions.filter(({ time }) => time.updated >= Number(query.get('start') ?? 0)),
+      '/path': () => ({ directory, worktree: directory }),
+    }
+    const opencode = connect({
+      ...{ url: 'http://made', directory, clock, follow, random: () => 0 },
+      onError: (error) => void errors.push(error.message),
+      fetch: async (input) => {
+        const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
+        const [, , id = '', what] = pathname.split('/')
+        await new Promise((resolve) => setImmediate(resolve))
+        if (pathname === '/global/event') {
+          const stream = new TransformStream<string, string>()
+          writer = stream.writable.getWriter()
+          push('server.connected', {})
+          const body = stream.readable.pipeThrough(new TextEncoderStream())
+          return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+        }
+        if (pathname === '/session/status' && isWatching)
+          await new Promise<void>((resolve) => void answersToWatch.push(resolve))
+        if (what === 'message') return Response.json(messages[id] ?? [])
+        return Response.json(answers[pathname]?.(searchParams) ?? sessions.find((one) => one.id === id) ?? [])
+      },
+    })
+    const replies = new Map<string, Reply>()
+    const watch = (): void =>
+      void opencode.watch(
+        { directory },
+        { observe: () => [observerOf(({ reply }) => void replies.set(reply.sessionID, reply))] },
+      )
+    watch()
+    await opencode.ready
+    await expect.poll(() => replies.has('ses_2')).toBe(true)
+    isWatching = true
+    watch()
+    await expect.poll(() => answersToWatch.length).toBeGreaterThan(0)
+    const own = { ...prompt, time: { created: 5000 } }
+    const done = { ...answer, finish: 'stop', time: { created: 5001, completed: 5002 } }
+    push('message.updated', { sessionID, info: own })
+    push('session.status', { sessionID, status: { type: 'busy' } })
+    push('message.updated', { sessionID, info: done })
+    push('session.idle', { sessionID })
+    messages.ses_1 = [
+      { info: own, parts: [text] },
+      { info: done, parts: [{ ...text, id: 'prt_3', messageID: 'msg_a1', text: 'Done.' }] },
+    ]
+    for (const { id, time } of sessions) if (id === sessionID) time.updated = 5002
+    push('message.updated', { sessionID: 'ses_2', info: { ...answer, sessionID: 'ses_2', time: { created: 6000 } } })
+    await expect.poll(() => replies.get('ses_2')?.messages.length).toBe(1)
+    expect(replies.has(sessionID)).toBe(false)
+    isWatching = false
+    await writer?.close()
+    await expect.poll(() => errors.some((error) => error.includes('ended'))).toBe(true)
+    for (const answerNow of answersToWatch) answerNow()
+    await expect
+      .poll(async () => {
+        await clock.advance(100)
+        return replies.get(sessionID)?.outcome
+      })
+      .toBe('completed')
+    await opencode.close()
+  },
+)

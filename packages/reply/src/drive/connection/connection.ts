@@ -19,6 +19,12 @@ export interface Connection {
 /** All settings. Errors of its callbacks are reported. */
 type ConnectionSettings = Settings & Pick<DriveOptions, 'directory' | 'silenceMs' | 'onFrame' | 'onConnection'>
 
+/** The earliest of these times. Undefined if all of them are. */
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
 /** A minute and a half at 5,000 events per second. */
 const maxHeld = 500_000
 
@@ -253,7 +259,8 @@ export function createConnection(
     if (readiness.isLive()) {
       settings.onConnection?.('lost', reason)
       // Unfinished reads become part of the next gap.
-      gapSince ??= recheckDirectories.unreadSince() ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
+      const unread = [recheckDirectories, recheck, watching].map((each) => each.unreadSince())
+      gapSince ??= earliest([...unread, engine.newestAt()]) ?? 0
     }
     readiness.markLost(loss)
     dropHeld()

@@ -12,6 +12,11 @@ export interface UnreadSessions {
   hold(sessionID?: string): UnreadHold
   /** Returns the events to apply now, in order. Keeps the others. */
   withoutHeld(events: readonly ReplyEvent[]): readonly ReplyEvent[]
+  /**
+   * The newest time that had been received when the first hold began, in ms since the epoch by the server's clock. What is kept is
+   * newer. Undefined without a hold.
+   */
+  heldSince(): number | undefined
   /** Ends all holds and drops their events. Called when a connection ends, because the next one reads what they changed. */
   drop(): void
 }
@@ -30,7 +35,9 @@ export interface UnreadHold {
 const maxHeld = 500_000
 
 /** Creates the holds of a client. It holds nothing back before `hold`. */
-export function createUnreadSessions(engine: Pick<Engine, 'apply' | 'rootOf' | 'openReply'>): UnreadSessions {
+export function createUnreadSessions(
+  engine: Pick<Engine, 'apply' | 'rootOf' | 'openReply' | 'newestAt'>,
+): UnreadSessions {
   /** The roots of each hold. Undefined for all sessions. */
   const holds = new Map<UnreadHold, Set<string> | undefined>()
   /** The parents of sub-agents that the engine doesn't know yet. */
@@ -38,11 +45,13 @@ export function createUnreadSessions(engine: Pick<Engine, 'apply' | 'rootOf' | '
   let held: ReplyEvent[] = []
   /** The sessions of `held`, whose later events must not overtake them. */
   const waiting = new Set<string>()
-  return { hold, withoutHeld, drop }
+  let heldSince: number | undefined
+  return { hold, withoutHeld, heldSince: () => (holds.size === 0 ? undefined : heldSince), drop }
 
   /** Begins a hold of one session, or of all. */
   function hold(sessionID?: string): UnreadHold {
     const own: UnreadHold = { keepOnly, release, releaseAll }
+    if (holds.size === 0) heldSince = engine.newestAt() ?? 0
     holds.set(own, sessionID === undefined ? undefined : new Set(withoutOpen([sessionID])))
     return own
 

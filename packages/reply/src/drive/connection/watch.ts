@@ -59,6 +59,8 @@ export interface Watching {
   listReads(since?: number): Promise<ReadList>
   /** Returns the events to apply now, in order. Keeps those of sessions that a new watch is about to read. */
   withoutUnread(events: readonly ReplyEvent[]): readonly ReplyEvent[]
+  /** The time since which events were kept. Undefined if none are. As `UnreadSessions.heldSince`. */
+  unreadSince(): number | undefined
   /** Drops the events that were kept. Called when a connection ends, because the next one reads what they changed. */
   dropUnread(): void
 }
@@ -123,6 +125,7 @@ export function createWatching(
     readNewWatches,
     listReads,
     withoutUnread: unread.withoutHeld,
+    unreadSince: unread.heldSince,
     dropUnread: unread.drop,
   }
 

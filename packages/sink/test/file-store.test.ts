@@ -21,7 +21,7 @@ test('what was written is read again, also by another store on the folder, under
   for (const key of keys) await store.write(key, `old ${key}`)
   for (const key of keys) await store.write(key, `text of ${key}`)
   const again = fileStore(join(folder, 'new', 'inner'))
-  expect(await Promise.all(keys.map(again.read))).toEqual(keys.map((key) => `text of ${key}`))
+  expect(await Promise.all(keys.map(async (key) => await again.read(key)))).toEqual(keys.map((key) => `text of ${key}`))
   expect(await readdir(join(folder, 'new', 'inner'))).toHaveLength(keys.length)
 })
 

@@ -296,6 +296,21 @@ describe('the calls of another process', () => {
     expect(waits(pace, 'ask', clock.now())).toBe(0)
   })
 
+  test('count beside those that were made before they became known, and once if they were made here', async () => {
+    const before = setUp()
+    spend(before.pace, 2)
+    const recent = before.pace.recentCalls() ?? expect.fail('It made calls.')
+    await before.clock.advance(1000)
+    spend(before.pace, 1)
+    before.pace.addRecentCalls(recent)
+    expect(before.pace.recentCalls()?.times.all).toHaveLength(3)
+    const { pace, clock } = setUp()
+    await clock.advance(1000)
+    spend(pace, 1)
+    pace.addRecentCalls(recent)
+    expect(pace.recentCalls()?.times.all).toEqual([...(recent.times.all ?? []), clock.now()])
+  })
+
   test('count no longer than the budget if its clock is ahead', async () => {
     const before = setUp()
     await before.clock.advance(3_600_000)

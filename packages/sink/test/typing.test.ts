@@ -1,9 +1,11 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createPacer } from '../src/deliver/pace.ts'
+import { emptyLedger, type LedgerStore } from '../src/ledger/ledger.ts'
 import type { ChannelPort, Chat } from '../src/port/port.ts'
 import { createSink } from '../src/sink.ts'
 import { createFake, fakeRender } from '../src/testing/fake.ts'
+import { fakeLimits } from '../src/testing/fake-options.ts'
 import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'
 import { createScene, rest, type Scene } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -67,6 +69,22 @@ describe('reactions', () => {
     scene.show(replyWith([]))
     await scene.pass(1000)
     expect(notices).toBe(1)
+  })
+
+  test('wait for the calls that another process made in the chat', async () => {
+    const limits = { ...fakeLimits, perChat: { calls: 1, perMs: 5000 } }
+    const setAt: number[] = []
+    const { fake, clock } = createScene({ fake: { limits } })
+    const port: ChannelPort = { ...fake.port, react: async () => void setAt.push(clock.now() - beginning) }
+    const other = { ...emptyLedger, recent: { times: { all: [beginning] } } }
+    const store: LedgerStore = {
+      read: async (_, onOther) => void onOther?.(JSON.stringify(other)),
+      write: async () => {},
+    }
+    const scene = createScene({ clock, sink: { port, store, replyTo: { id: 'q' }, policy: { reactions: true } } })
+    scene.show(replyWith([]))
+    await scene.pass(6000)
+    expect(setAt).toEqual([5000])
   })
 
   test('are only set if the policy asks for them', async () => {

@@ -9,6 +9,8 @@ import type { Routes } from './routes.ts'
 
 /** How long the ledger of a reply is kept, in ms: 30 days. */
 const keptMs = 2_592_000_000
+/** How long the calls in a ledger may count, in ms: longer than the window of each chat's limits. */
+const countedMs = 120_000
 /** How many entries `ownKeys` and `checkedSessions` have at most. */
 const mostOwn = 10_000
 /** How many keys `checkedSessions` has for a session at most. A ledger with another one is always read. */
@@ -52,7 +54,8 @@ export function ledgersOf({
   const keyOf = (key: string): string => prefix + key
   return {
     // Retried while the store fails: without the ledger, the reply would be shown twice.
-    read: async (key) => await withSinkError(async () => await state.withRetries(() => readLedger(key))),
+    read: async (key, onOther) =>
+      await withSinkError(async () => await state.withRetries(() => readLedger(key, onOther))),
     write: async (key, text, formerKey) => await withSinkError(() => writeLedger(key, text, formerKey)),
     lease: async () => await withSinkError(whenHeld),
     late,
@@ -73,9 +76,10 @@ export function ledgersOf({
 
   /**
    * Returns the ledger of a reply, or with the first one of a session that of a status message that an earlier process left there, see
-   * `leftStatusLedger`. Undefined if there is none, or if another reply continues it.
+   * `leftStatusLedger`. Undefined if there is none, or if another reply continues it. Passes on the others of the session whose calls
+   * may count.
    */
-  async function readLedger(key: string): Promise<string | undefined> {
+  async function readLedger(key: string, onOther: (text: string) => void = () => {}): Promise<string | undefined> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
     // Another reply continues this ledger.
     if ([...continuedKeys.values()].includes(key)) return undefined
@@ -91,6 +95,7 @@ export function ledgersOf({
     const own = hasPrompt(key) ? await state.read(keyOf(key)) : undefined
     if (own !== undefined) return own
     const stored = await state.list(keyOf(session))
+    for (const row of stored) if (row.key !== keyOf(key) && hasCountedCalls(row)) onOther(row.value)
     const others = stored.map((row) => row.key.slice(prefix.length))
     // Another reply of the session may have been read meanwhile, and its ledger stored.
     const meanwhile = checkedSessions.get(session) ?? []
@@ -156,6 +161,11 @@ export function ledgersOf({
 /** Returns the beginning of the keys of all replies of a session in a chat. */
 function sessionOf(key: string): string {
   return key.slice(0, key.lastIndexOf('/') + 1)
+}
+
+/** Whether the ledger was written so lately that its calls may count. */
+function hasCountedCalls({ expiresInMs = 0 }: StoredValue): boolean {
+  return expiresInMs > keptMs - countedMs
 }
 
 /** Whether the key ends with the id of the prompt. Until that is known, it ends with the start time of the reply. */

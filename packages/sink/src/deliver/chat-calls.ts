@@ -22,6 +22,8 @@ export interface ExclusiveAsk {
 export interface Calls {
   /** When the calls were made, oldest first, and by which sink. */
   times: { readonly at: number; readonly by: object }[]
+  /** When the newest call was made that is known from another process, in ms since the epoch. */
+  heardUntil: number
   frozenUntil: number
   /** Number of calls in flight. They count against the budget, too. */
   inFlight: number
@@ -130,7 +132,8 @@ export function createChats(clock: Clock): Chats {
 
 /** Creates an empty count of calls. */
 export function createCalls(clock: Clock): CallsByKind {
-  return { times: [], frozenUntil: 0, inFlight: 0, writers: createWriters(clock), kinds: new Map() }
+  const none = { times: [], heardUntil: Number.NEGATIVE_INFINITY, frozenUntil: 0, inFlight: 0 }
+  return { ...none, writers: createWriters(clock), kinds: new Map() }
 }
 
 /** Returns the calls that a kind counts with: its own, created if needed, if the platform counts it separately. */

@@ -100,7 +100,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** How a post with an unknown result is resolved. */
   const postResolution = { isIdempotent, canLookUp: port.lookUp !== undefined && !isIdempotent }
   const canEdit = canEditIn(options)
-  const storage = createLedgerStorage(options.store, onError)
+  const storage = createLedgerStorage(options.store, pace.addRecentCalls, onError)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
   const secretOf = cardSecrets(options.secret(32))
   const { findAsks, stoppedBy } = createAskFinder({
@@ -155,9 +155,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /**
-   * Shows this reply instead of the former one. Does nothing for the same object. The first reply loads the ledger and sets
-   * the reaction `seen`. A reply after `settled` has resolved makes a new promise. While operations wait for their time, a
-   * text that only grew starts no work.
+   * Shows this reply instead of the former one. Does nothing for the same object. The first reply loads the ledger. A reply
+   * after `settled` has resolved makes a new promise. While operations wait for their time, a text that only grew starts no
+   * work.
    */
   function show(next: Reply): void {
     if (next === reply) return
@@ -166,7 +166,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (!reply || (hasPrompts && reply.promptIDs.length !== next.promptIDs.length))
       wanted = { key: options.keyOf(next), hasPrompt: hasPrompts }
     if (!reply) loaded = loadLedger().catch(stopIfTakenOver)
-    if (!reply) setReaction('seen')
     if (!reply) unshownSince = clock.now()
     if (isResolved) result = withResolvers<Delivery>()
     isResolved = false
@@ -193,12 +192,16 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     startWork()
   }
 
-  /** Loads the ledger under the key of the reply, and starts work. Rejects only if another process took over. */
+  /**
+   * Loads the ledger under the key of the reply, sets the reaction `seen`, and starts work. Makes no call before, because the calls of
+   * an earlier process count. Rejects only if another process took over.
+   */
   async function loadLedger(): Promise<void> {
     ;({ key, hasPrompt } = wanted)
     ledger = await loadUnder(key)
     former = ledger.growing
     isLoaded = true
+    setReaction('seen')
     startWork()
   }
 

@@ -360,11 +360,14 @@ export function createPacer({
         const { noticesCountUntil } = callsHere()
         const now = clock.now()
         for (const [name, calls, perMs] of countedApart()) {
-          // Each list has all calls of the chat, so an earlier list had those up to the newest that is known.
-          const newest = calls.times.at(-1)?.at ?? Number.NEGATIVE_INFINITY
-          const added = (times[name] ?? []).filter((at) => at > newest)
+          const known = new Set(calls.times.map(({ at }) => at))
+          // Each list has all calls of the chat, so an earlier list had those up to its newest.
+          const unknown = (times[name] ?? []).filter((at) => at > calls.heardUntil && !known.has(at))
           // The clock of the other process may be ahead.
-          calls.times = [...calls.times, ...added.map((at) => ({ at: Math.min(at, now), by }))]
+          const added = unknown.map((at) => ({ at: Math.min(at, now), by }))
+          calls.heardUntil = Math.max(calls.heardUntil, ...added.map(({ at }) => at))
+          // This process may have made calls before it heard of these.
+          calls.times = [...calls.times, ...added].toSorted((a, b) => a.at - b.at)
           freezeCalls(calls, Math.min(frozen - now, perMs))
         }
         const noticesUntil = Math.min(notices, now + mostNotices * noticeMs)

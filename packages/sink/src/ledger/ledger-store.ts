@@ -1,6 +1,6 @@
 import { isTakenOver, SinkError } from '../error.ts'
 import { parseLedger } from './decode.ts'
-import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
+import { emptyLedger, type Ledger, type LedgerStore, type RecentCalls } from './ledger.ts'
 
 export interface LedgerStorage {
   /**
@@ -15,8 +15,15 @@ export interface LedgerStorage {
   write(key: string, ledger: Ledger): Promise<void>
 }
 
-/** Creates the storage of one reply's ledger. Reports a failed read, and the first of several failed writes. */
-export function createLedgerStorage(store: LedgerStore, onError: (error: SinkError) => void): LedgerStorage {
+/**
+ * Creates the storage of one reply's ledger. Reports a failed read, and the first of several failed writes. Calls `onOtherCalls`
+ * before a read resolves: with the calls in ledgers of other replies that the store has read meanwhile, the newest first.
+ */
+export function createLedgerStorage(
+  store: LedgerStore,
+  onOtherCalls: (recent: RecentCalls) => void,
+  onError: (error: SinkError) => void,
+): LedgerStorage {
   let lastWrite = Promise.resolve()
   let isReported = false
   /** The last key that was read or written, until the next write: its ledger is replaced if that has another key. */
@@ -26,8 +33,10 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
   /** Reads the ledger. If it can't be read, reports that and resolves with an empty one. Rejects only with `taken-over`. */
   async function load(key: string, isSameReply = false): Promise<Ledger> {
     if (!isSameReply) lastKey = key
+    const others: string[] = []
     try {
-      const text = await store.read(key)
+      const text = await store.read(key, (other) => others.push(other))
+      for (const recent of recentCallsIn(others)) onOtherCalls(recent)
       return text === undefined ? emptyLedger : parseLedger(text)
     } catch (cause) {
       if (isTakenOver(cause)) throw cause
@@ -59,5 +68,23 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
       const message = `The ledger ${key} could not be written. After a restart, messages may be posted again.`
       onError(new SinkError('store', message, { cause }))
     }
+  }
+}
+
+/**
+ * Returns the recent calls in these ledgers, the newest first: each has those of the whole chat as of its write. Leaves out ledgers of
+ * another version.
+ */
+function recentCallsIn(texts: readonly string[]): readonly RecentCalls[] {
+  const newestIn = ({ times }: RecentCalls): number => Math.max(...Object.values(times).flat())
+  return texts.flatMap((text) => readLedger(text)?.recent ?? []).toSorted((a, b) => newestIn(b) - newestIn(a))
+}
+
+/** Parses a ledger. Undefined for another version. */
+function readLedger(text: string): Ledger | undefined {
+  try {
+    return parseLedger(text)
+  } catch {
+    return undefined
   }
 }

@@ -9,8 +9,11 @@ export interface LedgerStore {
   /**
    * Resolves with the text last written under the key, or undefined if there is none. If it rejects, the reply is shown as if
    * there were none, except for a `SinkError` of type `taken-over`, as for `write`.
+   *
+   * For a store that several processes share: call `onOther` with each ledger of another reply in the same chat that you read
+   * meanwhile and that was written in the last minutes, so that its calls count.
    */
-  read(key: string): Promise<string | undefined>
+  read(key: string, onOther?: (text: string) => void): Promise<string | undefined>
   /**
    * Replaces the text under the key. If it rejects, `onError` gets an error of type `store`, and the reply is shown anyway.
    * If it rejects with a `SinkError` of type `taken-over`, the sink stops without another call, and its delivery lists the

@@ -12,8 +12,10 @@ function stage(known: readonly object[] = []) {
   const seen: string[] = []
   const made = {
     seen,
-    where: 'here' as WhereAsksGo,
+    where: 'here' as WhereAsksGo | 'unknown',
     notHere: 0,
+    errors: [] as string[],
+    again: undefined as (() => void) | undefined,
     see,
     followed: undefined as unknown as ReturnType<typeof createFollowedAsks>,
   }
@@ -24,12 +26,16 @@ function stage(known: readonly object[] = []) {
       const asks = reply.asks.map(({ requestID, status }) => `${requestID} ${status}`)
       seen.push([`${type}:`, ...asks, reply.phase].join(' '))
     }),
-    asksGo: async () => made.where,
+    asksGo: async () => {
+      if (made.where === 'unknown') throw new Error('The row is malformed.')
+      return made.where
+    },
     onNotHere: () => void made.notHere++,
     now: () => 1,
-    onError: (error) => {
-      throw error
+    after: (_delayMs, run) => {
+      made.again = run
     },
+    onError: ({ message }) => void made.errors.push(message),
   })
   return made
 
@@ -96,5 +102,21 @@ test('a new request that no chat is to show leaves those alone that are shown, a
     'partAdded: one pending blocked',
     'questionAsked: one pending two pending blocked',
     'partAdded: one answered two pending blocked',
+  ])
+})
+
+test('a new request is not shown while it is unknown where it goes, and those that are shown stay', async () => {
+  const chat = stage([ask('one')])
+  chat.where = 'unknown'
+  await chat.see('questionAsked', asking(ask('one'), ask('two')))
+  chat.again?.()
+  await chat.see('partAdded', asking(ask('one'), ask('two')))
+  expect([chat.seen, chat.errors]).toEqual([['partAdded: one pending blocked'], ['The row is malformed.']])
+  chat.where = 'here'
+  chat.again?.()
+  await chat.see('partAdded', asking(ask('one'), ask('two')))
+  expect(chat.seen.slice(1)).toEqual([
+    'questionAsked: one pending two pending blocked',
+    'partAdded: one pending two pending blocked',
   ])
 })

@@ -1,4 +1,5 @@
 import { type Ask, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { backOffMs } from '@reply/sink/internal'
 import { toError } from '../error.ts'
 import type { WhereAsksGo } from './follow-target.ts'
 import { createGate, passOn } from './show-run.ts'
@@ -20,7 +21,8 @@ export interface FollowedAsks {
  * chat is to show it, the requests that this one shows are withdrawn. If no chat is to, they stay. This chat gets no new ones then, and
  * `onNotHere` is called for each. `known`: the requests that the chat shows already. Those of an earlier process are `announced`, too.
  * `observer` is told once that a request began, and that it ended only if it did: if the chat gives its requests up or takes them back,
- * that is a change. Errors go to `onError`, and the chat then shows what it did.
+ * that is a change. While `asksGo` rejects, this chat gets no new requests either, because it may have left the run: what it shows
+ * stays, and the decision is made again after increasing pauses. The first error goes to `onError`.
  */
 export function createFollowedAsks({
   known,
@@ -29,6 +31,7 @@ export function createFollowedAsks({
   asksGo,
   onNotHere,
   now,
+  after,
   onError,
 }: {
   readonly known: readonly Ask[]
@@ -37,6 +40,8 @@ export function createFollowedAsks({
   readonly asksGo: (reply: Reply) => Promise<WhereAsksGo>
   readonly onNotHere: (reply: Reply) => void
   readonly now: () => number
+  /** Calls `run` once so many ms have passed. Replaces an earlier call. */
+  readonly after: (delayMs: number, run: () => void) => void
   readonly onError: (error: Error) => void
 }): FollowedAsks {
   const looked = idsOf(known)
@@ -47,6 +52,8 @@ export function createFollowedAsks({
   /** The requests that wait in another chat, and that this one shows as withdrawn. */
   let elsewhere: ReadonlySet<string> = new Set()
   let where: WhereAsksGo = 'here'
+  /** How many decisions in a row failed. */
+  let failures = 0
   /** When another chat began to show the requests. */
   let leftAt = 0
   let newest: Reply | undefined
@@ -78,11 +85,14 @@ export function createFollowedAsks({
     try {
       const before = where
       where = await asksGo(reply)
+      failures = 0
       if (where === 'here') return
       if (where === 'elsewhere' && before !== 'elsewhere') withdraw(reply)
       onNotHere(reply)
     } catch (error) {
-      onError(toError(error))
+      if (failures === 0) onError(toError(error))
+      if (where === 'here') where = 'nowhere'
+      after(backOffMs(failures++), lookAgain)
     }
   }
 

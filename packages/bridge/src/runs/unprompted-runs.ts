@@ -589,6 +589,7 @@ export async function beginUnpromptedRun(
         asksGo,
         onNotHere: handOver,
         now: () => clock.now(),
+        after: (delayMs, run) => timers.restart(`asks/${execution.id}`, delayMs, run),
         onError,
       })
     : undefined

@@ -62,6 +62,8 @@ export const texts = {
   fromChat: (name: string, where: string) => `From ${name} in another chat, ${where}`,
   fromUnknown: (where: string) => `In ${where}`,
   askWaits: (origin: string) => `⏳ ${plain(origin)}: the request above waits for an answer.`,
+  askWaitsUnshown: (origin: string) =>
+    `⏳ ${plain(origin)}: a request waits for an answer. It could not be shown here.`,
   typedElsewhere: (origin: string, text: string) => `${plain(origin)}:\n\n${quoted(text)}`,
   closedElsewhere: 'Answered elsewhere, or no longer needed.',
   askedElsewhere: 'Asked in another chat now.',
@@ -290,6 +292,8 @@ export const texts = {
   noApprover:
     'No one in this chat can allow that: it requires the right `approve`. Use a chat with someone who has it, or send /stop.',
   askReminder: (left: string) => `⏳ The request above is still waiting for an answer: ${left} left.`,
+  askReminderUnshown: (left: string) =>
+    `⏳ A request that could not be shown here is still waiting for an answer: ${left} left.`,
   askTimedOut: (after: string) => `No answer within ${after}, so the request was rejected.`,
   askOff: 'Requests are not shown here, so this one was rejected.',
   askRejectedMessage: (after: string) =>

@@ -383,6 +383,42 @@ test('a chat stays with its session when the platform refuses one request, which
   run.end({ type: 'completed' })
 })
 
+test('a request that the platform refused is not said to be above', async () => {
+  const { desk, passes, telegram } = await startDesk()
+  const run = desk(sessionID, 'Go')
+  telegram.inject({ type: 'status', code: 400, method: /sendRichMessage|sendMessage/, chatId: 1 })
+  askIn(run, 'one')
+  await passes(shows('waits for an answer'))
+  expect(posted('waits for an answer').map(({ text }) => text)).toEqual([
+    expect.stringContaining('a request waits for an answer. It could not be shown here.'),
+  ])
+  run.end({ type: 'completed' })
+})
+
+test('a new request is not shown while the state can’t tell which chat has the session, and is once it can', async () => {
+  let isMalformed = false
+  const storeOf = (store: Store): Store => ({
+    ...store,
+    read: async (key) => (isMalformed && key.startsWith('session-chat/') ? '{' : await store.read(key)),
+  })
+  const { desk, passes, telegram } = await startDesk({ storeOf })
+  const run = desk(sessionID, 'Go')
+  const first = askIn(run, 'one')
+  await passes(shows('touch one'))
+  isMalformed = true
+  const second = askIn(run, 'two')
+  await passes(() => false, 1000)
+  expect([posted('touch two'), buttonsOf('touch one')]).toEqual([[], [2]])
+  const press = async (words: string): Promise<unknown> =>
+    await telegram.press(1, posted(words)[0]?.messageId ?? 0, 'Allow once').settled
+  await Promise.all([press('touch one'), passes(() => first.length > 0)])
+  isMalformed = false
+  await passes(shows('touch two'))
+  await Promise.all([press('touch two'), passes(() => second.length > 0)])
+  expect([first, second]).toEqual([['once'], ['once']])
+  run.end({ type: 'completed' })
+})
+
 test('a request that the home chat refuses counts as one without a chat', async () => {
   const events: BridgeEvent[] = []
   const { desk, passes, telegram } = await startDesk({

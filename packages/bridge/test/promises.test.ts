@@ -98,6 +98,22 @@ test('an ask is called to mind at half of its time, and rejected at the end of i
   expect(at('No answer within')).toBeLessThan(at('Then I go on.'))
 })
 
+test('an ask that the platform refused is not said to be above when it is called to mind', async () => {
+  open = await startHandDriven(
+    (run) => {
+      run.ask({ type: 'question', requestID: 'que_1', questions: [colour], reply: () => answer(run, 'As you like.') })
+    },
+    { router: { askTimeoutMs: 90_000 } },
+  )
+  const { telegram, said, passes } = open
+  telegram.inject({ type: 'status', code: 400, method: /sendRichMessage|sendMessage/, chatId: 1 })
+  telegram.say(1, 'ask')
+  await passes(() => said(1).some((text) => text.includes('still waiting')))
+  expect(said(1).filter((text) => text.includes('still waiting'))).toEqual([
+    '⏳ A request that could not be shown here is still waiting for an answer: 45s left.',
+  ])
+})
+
 test('an ask that is answered in time is not called to mind', async () => {
   open = await startHandDriven(
     (run) => {

@@ -36,7 +36,16 @@ function startProcess(
     places = [own],
     followed = 'asks',
     timers = createTimers(clock),
-  }: { places?: readonly ChatPlace[]; followed?: Execution['followed']; timers?: Timers | undefined } = {},
+    asked = asking,
+    postOf = () => 'made',
+  }: {
+    places?: readonly ChatPlace[]
+    followed?: Execution['followed']
+    timers?: Timers | undefined
+    readonly asked?: Reply
+    /** What came of the post of an ask. */
+    readonly postOf?: (requestID: string) => 'made' | 'failed' | undefined
+  } = {},
 ): { readonly posts: (string | undefined)[]; readonly errors: Error[]; readonly end: () => void } {
   const posts: (string | undefined)[] = []
   const errors: Error[] = []
@@ -44,6 +53,7 @@ function startProcess(
   const observer = quietAsks(
     {
       channels: {
+        postOfAsk: async (_place, requestID) => postOf(requestID),
         post: async (place, note, _session, done: readonly Write[] = []) => {
           posts.push(await store.read(toldKey))
           await post(posts.length, place, note)
@@ -63,7 +73,7 @@ function startProcess(
     },
     timers,
   )
-  observer.replyStarted?.({ type: 'replyStarted', reply: asking })
+  observer.replyStarted?.({ type: 'replyStarted', reply: asked })
   const end = (): void => void observer.replySettled?.({ type: 'replySettled', outcome: 'completed', reply: settled })
   return { posts, errors, end }
 }
@@ -166,4 +176,30 @@ test('an ask that was posted loudly, because a prompt of the chat had joined the
   const { posts } = startProcess(clock, store, async () => {}, { followed: 'joined' })
   await passes(clock, 60)
   expect(posts).toEqual([])
+})
+
+test('an ask that the platform refused is not said to be above, and one that is not posted yet is told later', async () => {
+  const second = { ...ask, requestID: 'que_2' }
+  const posts = new Map<string, 'made' | 'failed'>()
+  const told: string[] = []
+  const tell = async (asked: Reply): Promise<HandClock> => {
+    const { clock, store } = createStage()
+    const postOf = (requestID: string) => posts.get(requestID)
+    startProcess(clock, store, async (_nth, _place, { text }) => void told.push(text), { asked, postOf })
+    await passes(clock, 30)
+    return clock
+  }
+  posts.set('que_1', 'failed')
+  await tell(asking)
+  const clock = await tell({ ...asking, asks: [{ ...ask, requestID: 'que_3' }] })
+  posts.set('que_2', 'made')
+  await tell({ ...asking, asks: [ask, second] })
+  const [unshown, shown] = [
+    '⏳ From the terminal: a request waits for an answer. It could not be shown here.',
+    '⏳ From the terminal: the request above waits for an answer.',
+  ]
+  expect(told).toEqual([unshown, shown])
+  posts.set('que_3', 'made')
+  await passes(clock, 60)
+  expect(told).toEqual([unshown, shown, shown])
 })

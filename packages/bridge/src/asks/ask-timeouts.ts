@@ -94,15 +94,7 @@ export function createAskTimeouts(options: {
       ]
       const reminderMs = leftMs - askTimeoutMs / 2
       if (reminderMs > 0) {
-        stops.push(
-          clock.after(reminderMs, () => {
-            void channels.tryPost(
-              run.place,
-              { text: texts.askReminder(elapsed(askTimeoutMs / 2)) },
-              rootSessionOf(run, ask),
-            )
-          }),
-        )
+        stops.push(clock.after(reminderMs, () => void remind(run, ask, elapsed(askTimeoutMs / 2)).catch(onError)))
       }
       waiting.set(requestID, () => {
         for (const stopTimer of stops) stopTimer()
@@ -110,6 +102,13 @@ export function createAskTimeouts(options: {
     } catch (error) {
       onError(toError(error))
     }
+  }
+
+  /** Posts how much time is left, and whether the platform refused the ask. */
+  async function remind(run: WatchedRun, ask: Ask, left: string): Promise<void> {
+    const isUnshown = (await channels.postOfAsk(run.place, ask.requestID)) === 'failed'
+    const text = isUnshown ? texts.askReminderUnshown(left) : texts.askReminder(left)
+    await channels.tryPost(run.place, { text }, rootSessionOf(run, ask))
   }
 
   /** Whether the chat is private and its person lacks `approve`, so no one there can allow anything. False for shared chats. */

@@ -35,8 +35,9 @@ export interface QuietRun {
 /**
  * Returns an observer of a run that was started elsewhere, whose asks were posted silently. If one is still pending after
  * `router.quietMs`, posts a message that notifies in each place, and in a shared chat mentions the people who may answer. Once for
- * all that wait then, also if several processes follow the run one after the other. Before each post, stores that it begins: a process
- * that finds that counts it as one without a result.
+ * all that wait then, also if several processes follow the run one after the other. Says so if the platform refused all of them, and
+ * waits until one is posted or refused. Before each post, stores that it begins: a process that finds that counts it as one without a
+ * result.
  */
 export function quietAsks(
   {
@@ -46,7 +47,7 @@ export function quietAsks(
     config,
     onError,
   }: {
-    readonly channels: Pick<Channels, 'post'>
+    readonly channels: Pick<Channels, 'post' | 'postOfAsk'>
     readonly people: Pick<People, 'expectedAnswerers'>
     readonly state: State
     readonly config: { readonly router: Pick<RouterConfig, 'quietMs'> }
@@ -56,8 +57,11 @@ export function quietAsks(
   timers: Timers,
 ): ReplyObserver {
   let waiting = ''
+  let pending: readonly string[] = []
   return askObserver((reply) => {
-    const [first] = reply.phase === 'settled' ? [] : pendingAsks(reply)
+    const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)
+    pending = asks.map(({ requestID }) => requestID)
+    const [first] = asks
     if (first?.requestID === waiting) return
     for (const place of places) timers.clear(toldKey(waiting, place))
     waiting = first?.requestID ?? ''
@@ -83,12 +87,15 @@ export function quietAsks(
     const before = await state.withRetries(() => state.read(key))
     const doubtful = before === undefined ? 0 : toHint(before)
     if (doubtful === 'told' || doubtful >= mostDoubtful) return true
+    const posts = await Promise.all(pending.map((id) => channels.postOfAsk(place, id)))
+    const isShown = posts.includes('made')
+    if (!isShown && !posts.includes('failed')) return false
     const begun = JSON.stringify(doubtful + 1)
     if (!(await replace(key, before, begun))) return true
     try {
       // Without mentions, a message notifies few people in a channel of Slack or Discord.
       const mentions = people.expectedAnswerers('permission', place, execution().prompt)
-      const note = { text: texts.askWaits(origin), mentions }
+      const note = { text: isShown ? texts.askWaits(origin) : texts.askWaitsUnshown(origin), mentions }
       await channels.post(place, note, { server, sessionID }, [change(key, begun, told)])
       return true
     } catch (error) {

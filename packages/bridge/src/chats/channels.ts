@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import type { Chat, LedgerStore, MessageRef, Sink, SinkPlace } from '@reply/sink'
 import { type BridgeConnection, type BridgeSinkOptions, type Button, PortError } from '@reply/sink/channel'
-import { type Lease, type Note, type SinkFields, withLease } from '@reply/sink/internal'
+import { type Lease, type Note, postOfAsk, type SinkFields, withLease } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
 import { type ChatPlace, chatKey } from '../place.ts'
 import type { Route, SessionRef } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import { waitAtMost } from '../timers.ts'
+import { ledgersWith } from './ledgers.ts'
 import type { Routes } from './routes.ts'
 
 /** The channels of the config, as the rest of the bridge uses them. */
@@ -37,6 +38,8 @@ export interface Channels {
     session?: SessionRef | 'next',
     done?: readonly Write[],
   ): Promise<readonly MessageRef[]>
+  /** Resolves with what came of the posts of an ask in a place, by its ledgers: as `postOfAsk` of the sink. */
+  postOfAsk(place: ChatPlace, requestID: string): Promise<'made' | 'failed' | undefined>
   /** Replaces one of the bridge's own messages, with its buttons. Rejects like `BridgeConnection.edit`. */
   edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>
   /** Whether one of the bridge's own messages has a button with that data. Waits up to 8 s for an unconfirmed post. */
@@ -85,6 +88,7 @@ export function createChannels(options: {
     has: (name) => connections.has(name),
     tryPost,
     post: async (...message) => await counted(post(...message)),
+    postOfAsk: findPostOfAsk,
     edit: async (...message) => await counted(edit(...message)),
     hasButton,
     idle: async () => void (await Promise.allSettled(calls)),
@@ -96,6 +100,13 @@ export function createChannels(options: {
     const connection = connections.get(name)
     if (connection) return connection
     throw new BridgeError('channel', `There is no channel "${name}". Channels: ${[...connections.keys()].join(', ')}.`)
+  }
+
+  /** See `Channels`. */
+  async function findPostOfAsk(place: ChatPlace, requestID: string): Promise<'made' | 'failed' | undefined> {
+    const ledgers = await ledgersWith(requestID, place, state)
+    const posts = ledgers.map((ledger) => postOfAsk(ledger, requestID))
+    return posts.find((post) => post === 'made') ?? posts.find((post) => post === 'failed')
   }
 
   /** Counts a post or edit as one in progress. Resolves and rejects as it does. */

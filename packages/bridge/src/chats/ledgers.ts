@@ -172,3 +172,13 @@ function hasCountedCalls({ expiresInMs = 0 }: StoredValue): boolean {
 function hasPrompt(key: string): boolean {
   return !/\/\d+(\.\d+)?$/.test(key)
 }
+
+/** Returns the ledgers of a chat that name an ask, ordered by their keys. Retries while the store fails. */
+export async function ledgersWith(
+  requestID: string,
+  { channel, chat }: ChatPlace,
+  state: Pick<State, 'list' | 'withRetries'>,
+): Promise<readonly string[]> {
+  const stored = await state.withRetries(() => state.list(`ledger/${channel}/${encodeURIComponent(chat.id)}/`))
+  return stored.flatMap(({ value }) => (value.includes(requestID) ? [value] : []))
+}

@@ -6,6 +6,7 @@ import type { NoticeKind } from '@reply/sink/channel'
 import { createRecent, refOfAsk } from '@reply/sink/internal'
 import { askObserver } from '../asks/ask-observer.ts'
 import type { Channels } from '../chats/channels.ts'
+import { ledgersWith } from '../chats/ledgers.ts'
 import type { Mirrors } from '../config/mirrors.ts'
 import type { RouterConfig } from '../config/schema.ts'
 import { isOfEnd, isTakenOver, toError } from '../error.ts'
@@ -199,12 +200,8 @@ export function createNotices(options: {
 
   /** Returns the message of an ask in its place. Undefined if it is not there yet. */
   async function messageOf({ requestID }: Ask, { channel, chat }: ChatPlace): Promise<MessageRef | undefined> {
-    const prefix = `ledger/${channel}/${encodeURIComponent(chat.id)}/`
-    const ledgers = await state.withRetries(() => state.list(prefix))
-    return ledgers
-      .filter(({ value }) => value.includes(requestID))
-      .map(({ value }) => refOfAsk(value, requestID))
-      .findLast((ref) => ref !== undefined)
+    const ledgers = await ledgersWith(requestID, { channel, chat }, state)
+    return ledgers.map((ledger) => refOfAsk(ledger, requestID)).findLast((ref) => ref !== undefined)
   }
 
   /** Returns a link to a message, or to its chat if it has no id. Undefined if the platform has none, or doesn't tell it in time. */

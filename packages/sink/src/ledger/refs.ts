@@ -36,6 +36,18 @@ export function refOfAsk(ledgerText: string, requestID: string): MessageRef | un
 }
 
 /**
+ * Returns what came of the posts of an ask by a ledger: `made` if the chat has a message of it, or may have one, and `failed` if it
+ * surely has none. Undefined while none is known. Throws as `messageRefsOf` does.
+ */
+export function postOfAsk(ledgerText: string, requestID: string): 'made' | 'failed' | undefined {
+  const states = parseLedger(ledgerText).entries.flatMap(({ card, state }) =>
+    requestIDOf(card) === requestID && state !== 'intent' ? [state] : [],
+  )
+  if (states.length === 0) return undefined
+  return states.every((state) => state === 'failed') ? 'failed' : 'made'
+}
+
+/**
  * Returns the ledger to begin with if a reply is shown again after only its status was posted. That status is then
  * removed from the chat, or counted as doubtful if it is unknown whether it was posted. Undefined if the ledger has
  * anything else, or no status. Throws as `messageRefsOf` does.

@@ -166,6 +166,18 @@ test('a message that fails seconds after it was sent is named, too', async () =>
   expect(end.delivery).toMatchObject({ shown: 0, undelivered: [{ key: 'answer#0', type: 'refused' }] })
 })
 
+test('a file that fails seconds after it was sent is named in the chat with the reason', async () => {
+  const { whatsapp, clock, channel, shown } = await open()
+  whatsapp.inject({ type: 'undelivered', code: 131053, afterMs: 3000, kind: 'document' })
+  const sink = channel.sinkFor({ chat: { id: person } }, { readFile: async () => Buffer.from('content') })
+  const file = { id: 'prt_f', messageID: 'msg_2', type: 'file', status: 'sealed', raw: undefined } as const
+  show(sink, settledWith([text('It is done.'), { ...file, mime: 'text/plain', url: 'report.txt' }]))
+  const end = endOf(sink)
+  await passing(clock, () => end.delivery !== undefined)
+  expect(shown()).toEqual(['It is done.', "📎 The file report.txt can't be sent to this chat."])
+  expect(end.delivery).toMatchObject({ shown: 2, undelivered: [{ card: 'attachment', type: 'refused' }] })
+})
+
 test('a reply does not wait for more statuses of a message that was delivered', async () => {
   const { clock, sinkNow } = await open()
   const sink = sinkNow()

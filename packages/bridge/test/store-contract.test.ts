@@ -148,7 +148,7 @@ describe('the contract', () => {
         return await store.commit(writes)
       },
     }))
-    await expect(run).rejects.toThrow('The keys between: found ["before","before"], expected ["one",null].')
+    await expect(run).rejects.toThrow('Whether the keys between are old: found [true,"before"]')
   })
 
   test('finds an engine that forgets what it acknowledged', async () => {

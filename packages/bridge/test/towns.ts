@@ -220,10 +220,10 @@ async function whatsappTown(count: number): Promise<Town> {
           })),
       press: (message, label) => void fake.press(id, message, label),
       fail: ({ fault, only, nth, times }) => {
-        const own =
-          fault === 'wait'
-            ? ({ type: 'rate-limited' } as const)
-            : ({ type: 'refused', status: 500, code: 2, isTaken: fault === 'taken 5xx' } as const)
+        // Meta documents code 2 for an outage: nothing was done. So a request that was taken fails at a gateway, without such a code.
+        const failed =
+          fault === 'taken 5xx' ? { status: 502, code: 1, isTaken: true } : { status: 500, code: 2, isTaken: false }
+        const own = fault === 'wait' ? ({ type: 'rate-limited' } as const) : ({ type: 'refused', ...failed } as const)
         // An upload names no person.
         const to = only === 'files' ? { kind: index % 2 === 0 ? ('image' as const) : ('media' as const) } : { to: id }
         fake.inject({ ...to, nth, times, ...(connectionFault(fault) ?? own) })

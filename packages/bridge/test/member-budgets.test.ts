@@ -2,8 +2,8 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMemberBudgets } from '../src/members/budgets.ts'
 
-/** The budgets of a process with one channel, and what they did with its limit of 25 calls a second. */
-function createBudgets() {
+/** The budgets of a process with one channel, and what they did with its limit of 25 calls, by default a second. */
+function createBudgets({ windowMs = 1000 } = {}) {
   const clock = createHandClock()
   const done: unknown[] = []
   const state = {
@@ -11,6 +11,7 @@ function createBudgets() {
     used: 0,
     demand: 7,
     growing: 3,
+    waiting: 0,
     fails: false,
     inProgress: undefined as Promise<void> | undefined,
   }
@@ -18,8 +19,8 @@ function createBudgets() {
   let delay = (): void => {}
   let answers = (): void => {}
   const calls = {
-    ...{ total: 25, mostGrowing: 20, windowMs: 1000, used: () => state.used },
-    ...{ demand: () => state.demand, growing: () => state.growing },
+    ...{ total: 25, mostGrowing: 20, windowMs, used: () => state.used },
+    ...{ demand: () => state.demand, growing: () => state.growing, waiting: () => state.waiting },
     usedFor: () => [{ calls: state.used, forMs: 1000 }],
     setShare: (share: number, options?: object) => void done.push([share, options]),
     freeze: (forMs: number) => void done.push(['freeze', forMs]),
@@ -139,6 +140,37 @@ test('texts are spaced by what a share grows to, and a beat soon asks for it', a
   expect(done.slice(1)).toEqual([{ freezeForMs: undefined, used: 0 }, shareOf(9)])
   await clock.advance(10_000, settles)
   expect(done).toHaveLength(3)
+})
+
+test('of a limit that counts for long, a beat asks for what counts, what waits, and what follows until the process would be gone', () => {
+  const { budgets, done, state, answer } = createBudgets({ windowMs: 40_000 })
+  const asked = () => budgets.request()['tg/calls']
+  Object.assign(state, { used: 5, demand: 20, waiting: 2 })
+  expect(asked()).toMatchObject({ mostNeeded: 10, used: 5 })
+  answer(10, 0, 12)
+  // Its texts are spaced by what it can have.
+  expect(done).toEqual([shareOf(12, { mostCounted: 10 })])
+  expect(budgets.shares()).toMatchObject([{ share: 12 }])
+  Object.assign(state, { used: 3, demand: 5, waiting: 0 })
+  expect(asked()).toMatchObject({ mostNeeded: 5, used: 5 })
+  expect(done.slice(1)).toEqual([shareOf(12, { mostCounted: 5 })])
+  // The answer was lost, and others may have what it did not ask for.
+  state.demand = 20
+  expect(asked()).toMatchObject({ mostNeeded: 6, used: 5 })
+})
+
+test('a process that has used all that it asked for asks again soon', async () => {
+  const { budgets, clock, done, state, answer, delay } = createBudgets({ windowMs: 40_000 })
+  Object.assign(state, { used: 2, demand: 5, growing: 0 })
+  budgets.request()
+  answer(4, 0, 12)
+  delay()
+  await clock.advance(1000, settles)
+  expect(done).toEqual([shareOf(12, { mostCounted: 4 })])
+  state.used = 4
+  delay()
+  await clock.advance(1000, settles)
+  expect(done.slice(1, 2)).toEqual([{ freezeForMs: undefined, used: 4 }])
 })
 
 test('a call that the budget delays makes a beat soon if the demand has doubled since the last one', async () => {

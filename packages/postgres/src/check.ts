@@ -25,6 +25,7 @@ const functions = [
   'is_used',
   'keep_counted',
   'take_share',
+  'divide_budget',
   'try_lock_members',
   'try_lock_state',
   'beat',

@@ -7,8 +7,6 @@ import { createHandClock, type HandClock } from '@reply/testing'
 import { startDiscord } from '@reply/testing/discord'
 import { type FakeSlack, startSlack } from '@reply/testing/slack'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
-import { startWhatsApp } from '@reply/testing/whatsapp'
-import { bridgeChannel as whatsappChannel } from '@reply/whatsapp/bridge'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { Api } from 'grammy'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -204,16 +202,13 @@ test('four members under full load get no 429 while one joins and one leaves', {
   expect(at.length).toBeGreaterThan(90)
 })
 
-/** Counts the calls of clients that use `fetch`. */
-function countFetches(): void {
+/** Discord's fake takes 50 calls a second. A chat of its own has five edits in 5 s. */
+async function discordBots() {
+  // Its client calls `fetch`.
   const { fetch } = globalThis
   vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => await inFlight.during(() => fetch(...args)))
   onTestFinished(() => void vi.unstubAllGlobals())
-}
-
-/** Discord's fake takes 50 calls a second. A chat of its own has five edits in 5 s. */
-async function discordBots() {
-  const fake = await startDiscord({ token: 'MTA.very-secret-token', clock })
+  const fake = await startDiscord({ token, clock })
   onTestFinished(fake.close)
   const secret = { env: 'TOKEN' }
   const config = { type: 'discord', token: secret, apiUrl: fake.url, updates: 'http', publicKey: fake.publicKey }
@@ -225,42 +220,17 @@ async function discordBots() {
   return { fake, botsOf }
 }
 
-/** The Cloud API's fake takes 80 calls a second. A chat of its own has one post in 6 s. */
-async function whatsappBots() {
-  const fake = await startWhatsApp({ token, clock })
-  onTestFinished(fake.close)
-  const secret = { env: 'TOKEN' }
-  const config = {
-    ...{ type: 'whatsapp', api: 'cloud', phoneNumberId: fake.phoneNumberId, apiUrl: fake.url },
-    ...{ token: secret, appSecret: secret, verifyToken: secret },
-  }
-  const botsOf = async (index: number): Promise<Bots> => {
-    const connection = await whatsappChannel.create(whatsappChannel.schema.parse(config), hostOf('whatsapp'))
-    const chats = chatsOf(index, 120, (number) => ({ id: `1555000${number}`, kind: 'private' }))
-    return new Map([['whatsapp', { connection, chats }]])
-  }
-  return { fake, botsOf }
-}
-
-test.each([
-  ['Discord', discordBots, 45],
-  ['WhatsApp', whatsappBots, 60],
-])(
-  'four members of one bot of %s get no 429 and use most of its limit',
-  { timeout: 300_000 },
-  async (_, start, limit) => {
-    countFetches()
-    const { fake, botsOf } = await start()
-    for (let index = 0; index < 4; index++) (await joinMember(botsOf)).write()
-    await pass(10_000)
-    const from = clock.now()
-    await pass(20_000)
-    expect(fake.calls.filter(({ status }) => status === 429)).toEqual([])
-    const perSecond = fake.calls.filter(({ at }) => at >= from).length / 20
-    expect(perSecond).toBeLessThanOrEqual(limit)
-    expect(perSecond).toBeGreaterThan(0.8 * limit)
-  },
-)
+test('four members of one bot of Discord get no 429 and use most of its limit', { timeout: 300_000 }, async () => {
+  const { fake, botsOf } = await discordBots()
+  for (let index = 0; index < 4; index++) (await joinMember(botsOf)).write()
+  await pass(5000)
+  const from = clock.now()
+  await pass(10_000)
+  expect(fake.calls.filter(({ status }) => status === 429)).toEqual([])
+  const perSecond = fake.calls.filter(({ at }) => at >= from).length / 10
+  expect(perSecond).toBeLessThanOrEqual(45)
+  expect(perSecond).toBeGreaterThan(36)
+})
 
 test('a 429 of one member stops the calls of all until its end', { timeout: 60_000 }, async () => {
   for (let index = 0; index < 4; index++) (await joinMember()).write()

@@ -16,6 +16,7 @@ function createBudgets({ windowMs = 1000 } = {}) {
     inProgress: undefined as Promise<void> | undefined,
   }
   let report = (_: number): void => {}
+  let reportChat = (_: number): void => {}
   let delay = (): void => {}
   let answers = (): void => {}
   const calls = {
@@ -26,6 +27,10 @@ function createBudgets({ windowMs = 1000 } = {}) {
     freeze: (forMs: number) => void done.push(['freeze', forMs]),
     onFrozen: (listener: (forMs: number) => void) => {
       report = listener
+      return () => {}
+    },
+    onChatFrozen: (listener: (forMs: number) => void) => {
+      reportChat = listener
       return () => {}
     },
     onDelayed: (listener: () => void) => {
@@ -54,7 +59,8 @@ function createBudgets({ windowMs = 1000 } = {}) {
     answers = () => answer(share)
   }
   const freeze = (forMs: number): void => report(forMs)
-  return { budgets, clock, done, state, answer, answersWith, freeze, delay: () => delay() }
+  const freezeChat = (forMs: number): void => reportChat(forMs)
+  return { budgets, clock, done, state, answer, answersWith, freeze, freezeChat, delay: () => delay() }
 }
 
 const usual = { total: 25, mostGrowing: 20, windowMs: 1000, demand: 7, growing: 3, used: 0 }
@@ -248,6 +254,20 @@ test('a pause that begins while a beat is on its way is told right after it', as
   end()
   await settles()
   expect(done).toEqual([shareOf(12), { freezeForMs: 5000, used: 12 }])
+})
+
+test('a pause of one chat that may be for all is told at once, and with each beat until it ends', async () => {
+  const { budgets, clock, done, freezeChat } = createBudgets()
+  budgets.request()
+  freezeChat(5000)
+  freezeChat(2000)
+  await settles()
+  expect(done).toHaveLength(2)
+  expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, chatFreezeForMs: 5000 } })
+  await clock.advance(2000)
+  expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, chatFreezeForMs: 3000 } })
+  await clock.advance(3000)
+  expect(budgets.request()).toEqual({ 'tg/calls': usual })
 })
 
 test('a pause of another process is kept here', () => {

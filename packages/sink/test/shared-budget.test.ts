@@ -391,6 +391,22 @@ describe('a pause of the client', () => {
     expect(paused).toEqual([3000])
   })
 
+  test('may be meant by that of one chat, which is reported apart if the platform does not tell', () => {
+    const { budget, of } = setUp()
+    const paused: unknown[] = []
+    budget.onFrozen((forMs) => paused.push(['all', forMs]))
+    const stop = budget.onChatFrozen((forMs) => paused.push(['chat', forMs]))
+    of('one').freeze(3000, 'chat')
+    expect(paused).toEqual([])
+    of('one').freeze(4000, 'unknown')
+    expect(paused).toEqual([['chat', 4000]])
+    of('two').freeze(5000, 'unknown')
+    expect(paused.slice(1)).toEqual([['all', 5000]])
+    stop()
+    of('two').freeze(9000, 'unknown')
+    expect(paused).toHaveLength(3)
+  })
+
   test('from another process pauses all chats, and is not reported again', async () => {
     const { clock, budget, waits } = setUp()
     const paused: number[] = []

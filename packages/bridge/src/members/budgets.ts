@@ -59,6 +59,8 @@ export function createMemberBudgets({
   const heard = new Set<SharedBudget>()
   /** By budget: until when others must pause, by the monotonic clock. Kept until a beat that said so was answered. */
   const freezes = new Map<string, number>()
+  /** By budget: until when a limit stops a chat of this process that may be the limit of all, by the monotonic clock. */
+  const chatFreezes = new Map<string, number>()
   /** What the last request told of pauses, and of each budget. */
   let told: ReadonlyMap<string, number> = new Map()
   let asked: BeatRequest['budgets'] = {}
@@ -102,7 +104,11 @@ export function createMemberBudgets({
       }
       const until = told.get(name)
       const used = Math.max(budget.used(), settings.get(budget)?.most ?? 0)
-      const freeze = until === undefined ? {} : { freezeForMs: until - now }
+      const chatFrozenUntil = chatFreezes.get(name) ?? now
+      const freeze = {
+        ...(until !== undefined && { freezeForMs: until - now }),
+        ...(chatFrozenUntil > now && { chatFreezeForMs: chatFrozenUntil - now }),
+      }
       const wanted = { demand: budget.demand(), growing: budget.growing() }
       const needed = mostNeeded === undefined ? {} : { mostNeeded }
       return [name, { total, mostGrowing, windowMs, ...wanted, used, ...needed, ...freeze }] as const
@@ -119,6 +125,11 @@ export function createMemberBudgets({
     budget.onFrozen((forMs) => {
       freezes.set(name, Math.max(clock.monotonic() + forMs, freezes.get(name) ?? Number.NEGATIVE_INFINITY))
       void tell()
+    })
+    budget.onChatFrozen((forMs) => {
+      chatFreezes.set(name, Math.max(clock.monotonic() + forMs, chatFreezes.get(name) ?? Number.NEGATIVE_INFINITY))
+      // If it fails, the next regular beat tells the rest.
+      if (isHeld()) void beat().catch(() => {})
     })
     budget.onDelayed(() => {
       const { demand, growing = 0 } = asked[name] ?? { demand: 0 }

@@ -178,7 +178,7 @@ export function createPacer({
     if (shared.has(name)) return
     const share = createShare(budget, { clock, lookAgainMs })
     calls.share = share
-    const { total, windowMs, demand, growing, waiting, setShare, onFrozen, onDelayed } = share
+    const { total, windowMs, demand, growing, waiting, setShare, onFrozen, onChatFrozen, onDelayed } = share
     const mostGrowing = total - reserveOf(total, { priority: 'text', kind, isShared: true })
     const usedFor = (): ReturnType<SharedBudget['usedFor']> => {
       const now = clock.now()
@@ -188,7 +188,8 @@ export function createPacer({
     const used = (): number => usedFor().reduce((sum, one) => sum + one.calls, 0)
     const freeze = (forMs: number): void => freezeCalls(calls, forMs)
     const calling = { demand, growing, waiting, used, usedFor }
-    shared.set(name, { total, windowMs, mostGrowing, ...calling, setShare, freeze, onFrozen, onDelayed })
+    const listening = { onFrozen, onChatFrozen, onDelayed }
+    shared.set(name, { total, windowMs, mostGrowing, ...calling, setShare, freeze, ...listening })
   }
 
   /** Pauses the calls. Never shortens a pause. */
@@ -310,6 +311,7 @@ export function createPacer({
         const [here, everywhere] = bothOf(kind)
         freezeCalls(isWide ? everywhere : here, forMs)
         if (isWide) everywhere.share?.reportFrozen(forMs)
+        else if (scope === 'unknown') everywhere.share?.reportChatFrozen(forMs)
       },
       pausedUntil,
       typingReadyAt: () => {

@@ -64,6 +64,12 @@ export interface SharedBudget {
    */
   onFrozen(listener: (forMs: number) => void): () => void
   /**
+   * Calls the listener when the platform pauses one chat of this process, with the time in ms, and does not tell whether that limit is
+   * for all chats. If it does so in another process, too, it may be: then call `freeze` in all. Returns a function that removes the
+   * listener.
+   */
+  onChatFrozen(listener: (forMs: number) => void): () => void
+  /**
    * Calls the listener when this budget begins to delay a caller, because the share is used up. A larger one may help. Returns a
    * function that removes the listener.
    */
@@ -106,6 +112,8 @@ export interface Share extends Omit<SharedBudget, 'freeze' | 'used' | 'usedFor' 
   loseTurn(by: object): void
   /** Reports a pause to the listeners. */
   reportFrozen(forMs: number): void
+  /** Reports a pause of one chat that may be for all to the listeners. */
+  reportChatFrozen(forMs: number): void
 }
 
 /** A share that counts from a time on. */
@@ -160,6 +168,7 @@ export function createShare(
   /** The growing texts that are due, by caller. */
   const dueTexts = new Map<object, { readonly since: number; readonly lookedAt: number }>()
   const listeners = new Set<(forMs: number) => void>()
+  const chatListeners = new Set<(forMs: number) => void>()
   const delayListeners = new Set<() => void>()
   const beganAt = clock.now()
   return {
@@ -218,6 +227,13 @@ export function createShare(
     onFrozen: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
+    },
+    reportChatFrozen: (forMs) => {
+      for (const listener of chatListeners) listener(forMs)
+    },
+    onChatFrozen: (listener) => {
+      chatListeners.add(listener)
+      return () => chatListeners.delete(listener)
     },
   }
 

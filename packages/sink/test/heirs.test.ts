@@ -23,6 +23,22 @@ test.each(['killed', 'stopped'] as const)('after its process was %s, a text grow
   expect(shown(heirs)).toEqual(['The first words of the answer, some that are missed, and more and the rest.'])
 })
 
+test.each([20, 30])(
+  'what the next process has heard of a text before is not shown twice: %s characters',
+  async (heard) => {
+    const heirs = createHeirs({ sink: { policy: quiet } })
+    const words = 'The first words of the answer, which the next process has heard the end of'
+    await heirs.write(words)
+    await heirs.pass(3000)
+    await heirs.replace('killed', heard)
+    await heirs.pass(3000)
+    expect(shown(heirs)).toEqual([words])
+    await heirs.write(' and goes on with')
+    await heirs.pass(3000)
+    expect(shown(heirs)).toEqual([`${words} and goes on with`])
+  },
+)
+
 test('a text that was cut over several messages grows on in the last one', async () => {
   const heirs = createHeirs({ fake: { limits: { maxLength: 60 } }, sink: { policy: quiet } })
   await heirs.write('One two three four five six seven eight nine ten eleven twelve thirteen fourteen')

@@ -20,8 +20,8 @@ export interface Heirs {
   writeUnheard(words: string): void
   /** The part ends, and the next words begin another one. Sources repeat it whole. */
   endPart(): Promise<void>
-  /** Another process begins. The present one dies, or stops gracefully. */
-  replace(how: 'killed' | 'stopped'): Promise<void>
+  /** Another process begins, which has heard that many of the last characters, 0 by default. The present one dies, or stops gracefully. */
+  replace(how: 'killed' | 'stopped', heard?: number): Promise<void>
   /** The present process dies at its n-th step from now: before or after a call or a write. */
   dieAfter(steps: number): void
   /** The agent ends, and all is shown. */
@@ -72,10 +72,10 @@ export function createHeirs({
       heir.show(growing())
       await rest()
     },
-    replace: async (how) => {
+    replace: async (how, heard = 0) => {
       if (how === 'killed') heir.die()
       else await heir.stop()
-      unheard = texts.at(-1)?.length ?? 0
+      unheard = (texts.at(-1)?.length ?? 0) - heard
       heir = begin()
       heir.show(growing())
       await rest()

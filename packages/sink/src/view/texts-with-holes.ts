@@ -40,10 +40,33 @@ export function withoutHoles(reply: Reply, options: HoleOptions): WholeReply {
     const ends = [...part.holes, ...(isWhole ? [part.text.length] : [])]
     const pieces = ends.map((end, index) => part.text.slice(index === 0 ? 0 : part.holes?.[index - 1], end))
     const [first = '', ...others] = pieces
+    if (isFormer && former.text !== undefined) {
+      const [heard = '', ...more] = others
+      return { ...part, text: joinAll(continued(former.text, heard, options.mark), more) }
+    }
     // One that is too long to be kept is not shown, but must not be blank.
-    const beginning = isFormer ? (former.text ?? '…') : first
-    return { ...part, text: others.reduce((text, piece) => joined(text, piece, options.mark), beginning) }
+    return { ...part, text: joinAll(isFormer ? '…' : first, others) }
   }
+
+  function joinAll(beginning: string, others: readonly string[]): string {
+    return others.reduce((text, piece) => joined(text, piece, options.mark), beginning)
+  }
+}
+
+/** How many characters the end of a text and what was heard have in common at least if they overlap. Fewer may be alike by chance. */
+const leastOverlap = 16
+
+/**
+ * Returns the text that an earlier process has shown, with what this one has heard. That may begin before the end of the text,
+ * because a process hears the runs of a server that it watches, also those that another one shows.
+ */
+function continued(shown: string, heard: string, mark: string): string {
+  for (let from = 0; from < shown.length; from++) {
+    const rest = shown.slice(from)
+    if (rest.startsWith(heard)) return shown
+    if (rest.length >= leastOverlap && heard.startsWith(rest)) return shown + heard.slice(rest.length)
+  }
+  return joined(shown, heard, mark)
 }
 
 function hasHole(part: Part): boolean {

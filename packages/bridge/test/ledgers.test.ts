@@ -262,3 +262,26 @@ test('the ledger of a reply is found again if another one of its session was rea
   await reads[1]
   expect(await ledgers.read(one)).toBe(text)
 })
+
+test('the ledgers of a session that another process wrote lately are passed on, and no others', async () => {
+  const clock = createHandClock()
+  const state = stateOf(createMemoryStore({ clock, memory: createStoreMemory() }))
+  const open = () =>
+    ledgersOf({
+      ...{ state, channel: 'tg', serverOf: () => undefined, onShown: () => {} },
+      whenHeld: async () => new AbortController().signal,
+      late: { report: async () => {}, listen: () => () => {} },
+      routes: { writeMessages: () => [] } as Partial<Routes> as Routes,
+    })
+  const ledger = (calls: number): string => JSON.stringify({ version: 1, entries: [], calls })
+  const before = open()
+  await before.write('1/ses_1/msg_1', ledger(1))
+  await clock.advance(600_000)
+  await before.write('1/ses_1/msg_2', ledger(2))
+  await before.write('1/ses_2/msg_3', ledger(3))
+  const next = open()
+  await next.write('1/ses_1/msg_4', ledger(4))
+  const others: string[] = []
+  await next.read('1/ses_1/msg_5', (text) => others.push(text))
+  expect(others).toEqual([ledger(2)])
+})

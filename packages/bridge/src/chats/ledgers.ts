@@ -46,6 +46,8 @@ export function ledgersOf({
   const rememberedIDs = createRecent<ReadonlySet<string>>(mostKnown)
   /** Keys without the id of a prompt that this process uses. */
   const ownKeys = createRecent<true>(mostOwn)
+  /** Keys of ledgers that this process has written. They have no calls but those that it knows. */
+  const writtenKeys = createRecent<true>(mostOwn)
   /** By session that was searched for ledgers of earlier processes: the keys without the id of a prompt that may have one. */
   const checkedSessions = createRecent<Set<string>>(mostOwn)
   /** By the key of a reply: the key of the ledger of an earlier process that the reply continues. */
@@ -95,8 +97,11 @@ export function ledgersOf({
     const own = hasPrompt(key) ? await state.read(keyOf(key)) : undefined
     if (own !== undefined) return own
     const stored = await state.list(keyOf(session))
-    for (const row of stored) if (row.key !== keyOf(key) && hasCountedCalls(row)) onOther(row.value)
     const others = stored.map((row) => row.key.slice(prefix.length))
+    for (const row of stored) {
+      const other = row.key.slice(prefix.length)
+      if (other !== key && !writtenKeys.has(other) && hasCountedCalls(row)) onOther(row.value)
+    }
     // Another reply of the session may have been read meanwhile, and its ledger stored.
     const meanwhile = checkedSessions.get(session) ?? []
     checkedSessions.set(session, new Set([...meanwhile, key, ...others].filter((one) => !hasPrompt(one))))
@@ -139,6 +144,7 @@ export function ledgersOf({
    */
   async function writeLedger(key: string, text: string, formerKey: string | undefined): Promise<void> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
+    writtenKeys.set(key, true)
     const refs = messageRefsOf(text)
     const place = ledgerKeyOf(key)
     const server = place && serverOf(place.sessionID)

@@ -66,7 +66,7 @@ export const texts = {
     `⏳ ${plain(origin)}: a request waits for an answer. It could not be shown here.`,
   typedElsewhere: (origin: string, text: string) => `${plain(origin)}:\n\n${quoted(text)}`,
   closedElsewhere: 'Answered elsewhere, or no longer needed.',
-  askedElsewhere: 'Asked in another chat now.',
+  askedElsewhere: 'This request moved to another chat.',
   noAnswerNeeded: 'No answer is needed here.',
   follow: {
     asks: 'This chat shows the questions and permission requests of runs that were started elsewhere.',

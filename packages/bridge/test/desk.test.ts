@@ -306,7 +306,7 @@ test('a request that several chats show begins and ends once, and a chat that gi
   telegram.say(1, '/new')
   await passes(shows('touch one', 2))
   askIn(run, 'two')
-  await passes(() => shows('touch two', 2)() && shows('Asked in another chat now.')())
+  await passes(() => shows('touch two', 2)() && shows('This request moved to another chat.')())
   expect(posted('touch one').map(({ text: words }) => words.includes('Answered elsewhere'))).toEqual([false])
   telegram.say(1, '/switch ses_desk')
   await passes(() => shows('touch two')() && buttonsOf('touch one').join() === '2')

@@ -748,6 +748,16 @@ describe.each([
     expect(await press()).toEqual(done)
   })
 
+  test('is carried out at a member that stalls every two seconds, because it catches up in between', async () => {
+    const press = await suspendedFor(3000)
+    for (let times = 0; times < 3; times++) {
+      await all.pass(2000)
+      all.clock.step(600)
+    }
+    await all.pass(250)
+    expect(await press()).toEqual(done)
+  })
+
   test('is carried out if it is still in time', async () => {
     const press = await suspendedFor(600)
     expect(await press()).toEqual(done)

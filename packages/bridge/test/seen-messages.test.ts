@@ -57,12 +57,12 @@ test('the newest message counts, though the clock of this machine is days ahead 
   expect(await receivedAgoMs(store, place('dc', '7'), { id: '2' })).toBe(Number.POSITIVE_INFINITY)
 })
 
-test('a message that waited before it was stored was received then, at most a minute ago', async () => {
+test('a message that waited before it was stored was received then, at most a day ago', async () => {
   const { store, messages, place } = open()
   await store.commit([
     messages.writeSeen(place('dc', '7'), { id: '1' }, 20_000),
     messages.writeSeen(place('dc', '7'), { id: '2' }, 3 * dayMs),
   ])
   const agoMs = async (id: string): Promise<number> => await receivedAgoMs(store, place('dc', '7'), { id })
-  expect([await agoMs('1'), await agoMs('2')]).toEqual([20_000, 60_000])
+  expect([await agoMs('1'), await agoMs('2')]).toEqual([20_000, dayMs])
 })

@@ -151,7 +151,7 @@ describe('the contract', () => {
         return await store.commit(writes)
       },
     }))
-    await expect(run).rejects.toThrow('Whether the keys between are old: found [true,"before"]')
+    await expect(run).rejects.toThrow('Whether the keys between are new: found [false,"before"]')
   })
 
   test('finds an engine that forgets what it acknowledged', async () => {

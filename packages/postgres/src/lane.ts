@@ -138,7 +138,7 @@ export function createLane(connection: Connection, schema: string, server: strin
         await head.run().catch((error: unknown) => head.reject(toStoreError(server, error)))
         continue
       }
-      // Commits don't wait for reads before them, so that many callers who read and commit in turn need two calls together.
+      // Commits overtake earlier reads, so that callers who read and commit in turn share two round trips.
       const commits = nextBatch('commit', ['run'])
       if (commits.length > 0) await commitBatch(commits)
       await readBatch(nextBatch('read', ['run', 'commit']))

@@ -1,5 +1,5 @@
 import type { Chat, Inbound, InboundFile, Texts } from '@reply/sink'
-import { callPlatform, createInboundReceiver, type Form, pacerOf } from '@reply/sink/channel'
+import { callPlatform, createInboundReceiver, type Form, NotTakenError, pacerOf } from '@reply/sink/channel'
 import { createRecent, type InboundOptions, sendAnswer } from '@reply/sink/internal'
 import { isTs, noMentionsOrPreviews, type SlackApi, type SlackFields } from './api.ts'
 import { SlackError, toPortError as toPortErrors } from './error.ts'
@@ -123,9 +123,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return undefined
     }
     const { state, form, ...press } = received
-    const filled = (of: Form): Inbound => ({ ...press, type: 'press', values: answersOf(of, state), answer })
-    if (form) return filled(form)
-    const open = async (of: Form): Promise<void> => void (await receive(`${id}/filled`, async () => filled(of)))
+    if (form) return { ...press, type: 'press', values: answersOf(form, state), answer }
+    const open = async (known: Form): Promise<void> => {
+      const tell = answerFor({ type: 'press', chat }, { send: sendPrivately, isMessage: false })
+      const filled: Inbound = { ...press, type: 'press', values: answersOf(known, state), answer: tell }
+      // Slack then keeps the dialog open, with what the person wrote.
+      if ((await receive(`${id}/filled`, async () => filled)) === 'not-taken') throw new NotTakenError()
+    }
     return { ...press, type: 'press', open, answer }
   }
 

@@ -38,7 +38,7 @@ export interface Channels {
     session?: SessionRef | 'next',
     done?: readonly Write[],
   ): Promise<readonly MessageRef[]>
-  /** Resolves with what came of the posts of an ask in a place, by its ledgers: as `postOfAsk` of the sink. */
+  /** Resolves with whether an ask was posted in a place, according to its ledgers: as `postOfAsk` of the sink. */
   postOfAsk(place: ChatPlace, requestID: string): Promise<'made' | 'failed' | undefined>
   /** Replaces one of the bridge's own messages, with its buttons. Rejects like `BridgeConnection.edit`. */
   edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>

@@ -20,8 +20,8 @@ export interface SeenMessages {
 
 /** How long the id of a message is remembered, in ms: two days. Platforms redeliver for one day. */
 const seenMs = 172_800_000
-/** A message counts as received at most this long before it is stored, in ms: longer than any text or command counts. */
-const mostAgoMs = 60_000
+/** A message counts as received at most this long before it is stored, in ms: as long as platforms redeliver. */
+const mostAgoMs = 86_400_000
 
 /**
  * Returns how long ago a message was received, in ms, by the store's clock. Infinity if that is not remembered, because it is too

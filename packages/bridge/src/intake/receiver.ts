@@ -75,7 +75,7 @@ const lookMs = 5000
 const pulseMs = 250
 /** A process that has not noted for this long did not run, in ms. */
 const suspendedMs = 2 * pulseMs
-/** Once this many notes in a row came in time after that, it has read what arrived while it did not run. */
+/** After this many notes in time, a process has caught up with what arrived while it did not run. */
 const notesInTime = 4
 
 /** Creates the receiver of a process. */
@@ -159,7 +159,7 @@ export function createReceiver(options: {
   function pulse(): void {
     if (sincePulseMs() > suspendedMs)
       // While it catches up, it may stall again, and then still has not read what arrived before.
-      behind = { sinceMs: behind?.sinceMs ?? sincePulseMs, notesLeft: notesInTime }
+      behind ??= { sinceMs: sincePulseMs, notesLeft: notesInTime }
     else if (behind) behind = behind.notesLeft > 1 ? { ...behind, notesLeft: behind.notesLeft - 1 } : undefined
     sincePulseMs = stopwatch(clock)
     stopPulse = clock.after(pulseMs, pulse)

@@ -16,7 +16,7 @@ import type { BridgeServices } from './services.ts'
 /** An ask that a platform refused to post. */
 export type RefusedAsk = NonNullable<SinkError['refusedAsk']>
 
-/** What the sinks of a run that was started elsewhere tell and ask. */
+/** Callbacks of the sinks of a run that was started elsewhere. */
 export interface FollowedSinks {
   /** Called for each ask that a place refuses. */
   readonly onRefused: (ask: RefusedAsk, place: ChatPlace) => void

@@ -76,12 +76,9 @@ export function withAlbumPart(album: QueuedPrompt, part: QueuedPrompt): QueuedPr
 export function isOfAlbum(queued: QueuedPrompt, { albumID, albumSpreadMs, messageRef }: QueuedPrompt): boolean {
   if (albumID === undefined || queued.albumID !== albumID) return false
   const [first, later] = [queued.messageRef.postedAt, messageRef.postedAt]
-  return (
-    albumSpreadMs === undefined ||
-    first === undefined ||
-    later === undefined ||
-    Math.abs(later - first) <= albumSpreadMs
-  )
+  // Members of earlier versions don't store it.
+  const mostMs = albumSpreadMs ?? queued.albumSpreadMs
+  return mostMs === undefined || first === undefined || later === undefined || Math.abs(later - first) <= mostMs
 }
 
 /**

@@ -38,6 +38,8 @@ export async function openInside(folder: string, path: string): Promise<OpenedIn
     const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real)
     if (!isInside(folder, opened)) return await refused({ type: 'outside' })
     const stats = await handle.stat()
+    const isSame = stats.dev === found.dev && stats.ino === found.ino
+    if (process.platform !== 'linux' && !isSame) return await refused({ type: 'outside' })
     if (!stats.isFile()) return await refused({ type: 'irregular', stats })
     return { type: 'opened', handle, path: real, stats }
   } catch (cause) {

@@ -103,16 +103,13 @@ export const commitClauses = [
       )
       const [kept, gone, list, queue, queues] = await Promise.all(before)
       // They may be made after the second commit, too.
-      requireEqual([kept === 'before', gone], [false, null], 'Whether the keys between are old')
+      requireEqual([kept === 'one' || kept === 'two', gone], [true, null], 'Whether the keys between are new')
+      const keptIn = list.flatMap(({ key, value }) => (key === 'kept' && value !== 'before' ? [key] : []))
+      requireEqual([keptIn, list.some(({ key }) => key === 'gone')], [['kept'], false], 'The list between')
       requireEqual(
-        list.some(({ value }) => value === 'before'),
-        false,
-        'Whether the list between is old',
-      )
-      requireEqual(
-        queue.some(({ id }) => id === '1'),
-        false,
-        'Whether the queue between is old',
+        queue.map(({ id }) => id),
+        ['2'],
+        'The queue between',
       )
       requireEqual(queues.includes('chat'), true, 'Whether the queues between have the one that is not empty')
       const [last, added, rest, other, names] = await Promise.all(after)

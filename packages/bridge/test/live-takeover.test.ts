@@ -181,7 +181,6 @@ async function expectWhole(): Promise<void> {
     const sentences = after.filter((one) => one !== '…')
     expect(whole.filter((one) => sentences.includes(one))).toEqual(sentences)
   }
-  expect(growing.at(-1)).toContain('…')
 }
 
 async function grows(): Promise<void> {
@@ -201,6 +200,8 @@ test.each(['stopped', 'killed'] as const)('a live answer grows on after its brid
     process = next
     await grows()
   }
+  // The next one hears what a bridge that stops still hears, too.
+  if (how === 'killed') expect(newest()).toContain('…')
   await expectWhole()
 })
 
@@ -212,6 +213,7 @@ test('a live answer grows on after a restart with SQLite', async () => {
   await process.stop()
   await startProcess(await open())
   await grows()
+  expect(newest()).toContain('…')
   await expectWhole()
 })
 

@@ -66,6 +66,7 @@ export async function playSendFile(version: string, embeds = false) {
   })
   const ports = { serverPort: Number(new URL(server.url).port), modelPort: Number(new URL(model.url).port) }
   try {
+    if (isSecond) await untilConnected(server)
     const reply = await client.prompt({ text: 'Send them. [scenario:send]' }).result
     return {
       reply,
@@ -79,6 +80,15 @@ export async function playSendFile(version: string, embeds = false) {
     await model.close()
     rmSync(root, { recursive: true })
   }
+}
+
+/** Waits until OpenCode 2 has its MCP servers. It runs prompts without them meanwhile. */
+async function untilConnected({ url, directory }: Awaited<ReturnType<typeof launchOpencode>>): Promise<void> {
+  const address = new URL('/api/mcp', url)
+  address.searchParams.set('location[directory]', directory)
+  const authorization = `Basic ${Buffer.from(`opencode:${openCode2Password}`).toString('base64')}`
+  for (let body = ''; !body.includes('"connected"'); await new Promise((resolve) => setTimeout(resolve, 50)))
+    body = await (await fetch(address, { headers: { authorization } })).text()
 }
 
 /** What a reply has of the files, with the project at this address, and the texts of the three calls. */

@@ -25,8 +25,8 @@ function createState({ mostGrowing, ...limit }: BudgetLimit) {
     },
     now: () => now,
     /** Beats, and returns the share. */
-    beat: (member: string, demand = 0, used = 0, growing = 0, mostNeeded?: number): number => {
-      const budgets: BeatRequest['budgets'] = { bot: { ...limit, mostGrowing, demand, growing, used, mostNeeded } }
+    beat: (member: string, demand = 0, used = 0, growing = 0): number => {
+      const budgets: BeatRequest['budgets'] = { bot: { ...limit, mostGrowing, demand, growing, used } }
       const { beat, ...effect } = beatAfter(rows, { member, forMs, layout: '1', wants: {}, budgets }, now)
       rows = effect.rows
       if (beat.type !== 'admitted') throw new Error(`refused: ${beat.reason}`)
@@ -61,13 +61,7 @@ interface Process {
   beatAt: number
   heldUntil: number
   /** A beat that the store has not got yet. */
-  asked?: {
-    readonly at: number
-    readonly demand: number
-    readonly growing: number
-    readonly used: number
-    readonly mostNeeded: number | undefined
-  }
+  asked?: { readonly at: number; readonly demand: number; readonly growing: number; readonly used: number }
   /** An answer of the store that has not arrived yet. */
   answer?: { readonly at: number; readonly share: number }
   isFrozen: boolean
@@ -86,8 +80,6 @@ const step = fc.record({
   count: fc.nat(48),
   demand: fc.nat(20),
   growing: fc.nat(20),
-  /** How many more calls it may need until the next beat. Undefined: its whole part. */
-  ahead: fc.option(fc.nat(10), { nil: undefined }),
   ms: fc.constantFrom(1, 100, 300, 1000, 3000, 5000),
 })
 
@@ -109,16 +101,14 @@ function play(
   const recent = (calls: readonly number[]) => calls.filter((at) => at > state.now() - windowMs)
   const used = (one: Process) => recent(one.calls).length
   const mostNow = (one: Process) => Math.max(one.share, Math.min(one.most, used(one) + 1))
-  const ask = (one: Process, demand: number, growing: number, ahead: number | undefined) => {
+  const ask = (one: Process, demand: number, growing: number) => {
     if (one.isFrozen || one.asked || one.answer) return
     if (state.now() >= one.heldUntil) {
       one.share = 0
       one.most = 0
     }
-    const mostNeeded = ahead === undefined ? undefined : used(one) + ahead
-    one.share = Math.min(one.share, mostNeeded ?? one.share)
     one.most = mostNow(one)
-    one.asked = { at: state.now(), demand, growing, used: Math.max(one.most, used(one)), mostNeeded }
+    one.asked = { at: state.now(), demand, growing, used: Math.max(one.most, used(one)) }
   }
   const serve = (one: Process) => {
     if (!one.asked) return
@@ -127,8 +117,8 @@ function play(
     left = left.filter(({ beatAt }) => beatAt >= before)
     for (const other of processes) if (other !== one && other.beatAt < before) other.calls = []
     one.beatAt = state.now()
-    const { at, demand, growing, used: told, mostNeeded } = one.asked
-    one.answer = { at, share: state.beat(one.member, demand, told, growing, mostNeeded) }
+    const { at, demand, growing, used: told } = one.asked
+    one.answer = { at, share: state.beat(one.member, demand, told, growing) }
     delete one.asked
   }
   const hear = (one: Process) => {
@@ -138,12 +128,12 @@ function play(
     one.heldUntil = one.answer.at + forMs - marginMs
     delete one.answer
   }
-  for (const { type, index, count, demand, growing, ahead, ms } of steps) {
+  for (const { type, index, count, demand, growing, ms } of steps) {
     const one = processes[index] ?? createProcess('')
     if (type === 'pass') state.pass(ms)
     if (type === 'call' && !one.isFrozen && state.now() < one.heldUntil)
       for (let call = 0; call < count && used(one) < Math.max(one.share, one.most); call++) one.calls.push(state.now())
-    if (type === 'ask' || type === 'beat') ask(one, demand, growing, ahead)
+    if (type === 'ask' || type === 'beat') ask(one, demand, growing)
     if (type === 'serve' || type === 'beat') serve(one)
     if (type === 'hear' || type === 'beat') hear(one)
     if (type === 'lose') delete one.answer

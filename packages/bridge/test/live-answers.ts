@@ -18,10 +18,6 @@ export interface Play {
   readonly steadyMs: number
   /** How many members restart, one after the other. */
   readonly restarts: number
-  /** Which members die, one after the other, `everyMs` apart. Each starts again. Default: none. */
-  readonly deaths?:
-    | { readonly which: 'oldest' | 'newest'; readonly count: number; readonly everyMs: number }
-    | undefined
   /** Decides when the further answers begin, and how long they are. Default 1. */
   readonly seed?: number
 }
@@ -30,8 +26,6 @@ export interface Play {
 const takeoverMs = 300
 /** How long a process takes to start, in ms. */
 const startMs = 1500
-/** How long the chats of a dead member are without an owner, in ms. */
-const deadMs = 5000
 /** After a restart, before the next one, in ms. */
 const restingMs = 3000
 const tickMs = 50
@@ -43,8 +37,6 @@ interface Answer {
   /** When its chat showed more of it. */
   readonly shownAt: number[]
   readonly until: number
-  /** Whether all of it is shown. */
-  isOver: boolean
   member: Member | undefined
   /** The pace of its chat at its present member. */
   pace: ReturnType<Member['pacer']['chat']> | undefined
@@ -59,12 +51,7 @@ function createMember(name: string, { platform: { limits }, memory, clock }: Sha
   const nothing = (): void => {}
   const pacer = createPacer({ clock })
   const own = steadyClock(clock)
-  const shared = createMemoryStore({ memory, clock })
-  let isDead = false
-  const store: typeof shared = {
-    ...shared,
-    beat: async (request) => (isDead ? await new Promise<never>(() => {}) : await shared.beat(request)),
-  }
+  const store = createMemoryStore({ memory, clock })
   const budgets = createMemberBudgets({
     connections: new Map([['one', { budgets: pacer.sharedBudgets(limits) }]]),
     clock: own,
@@ -83,11 +70,7 @@ function createMember(name: string, { platform: { limits }, memory, clock }: Sha
     unwatch()
     await membership.leave()
   }
-  const die = (): void => {
-    isDead = true
-    unwatch()
-  }
-  return { pacer, answers, join: membership.join, leave, die }
+  return { pacer, answers, join: membership.join, leave }
 }
 
 interface Shared extends Pick<Play, 'platform'> {
@@ -131,42 +114,16 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
     )
     await work(restingMs)
   }
-  for (let death = 0; death < (play.deaths?.count ?? 0); death++) await restartAfterDeath()
   await work(10_000)
   const to = clock.now()
   for (const member of members) await member.leave()
-  const ends = answers.flatMap(({ isLive, until, isOver, shownAt }) =>
-    isLive || until < from || until > to ? [] : [(isOver ? (shownAt.at(-1) ?? until) : to) - until],
-  )
   const pauses = answers.flatMap(({ isLive, shownAt }) => (isLive ? [longestPause(shownAt, from, to)] : []))
-  return {
-    longestPauseMs: Math.max(...pauses),
-    ends: ends.toSorted((one, other) => one - other),
-    callsWithin,
-    calls: calls.filter((at) => at > from).length,
-  }
+  return { longestPauseMs: Math.max(...pauses), callsWithin, calls: calls.filter((at) => at > from).length }
 
   /** https://en.wikipedia.org/wiki/Lehmer_random_number_generator */
   function random(): number {
     seed = (seed * 48_271) % 2_147_483_647
     return seed / 2_147_483_647
-  }
-
-  /** Lets a member die. Others go on with its answers, and it starts again. */
-  async function restartAfterDeath(): Promise<void> {
-    const { which, everyMs } = play.deaths ?? { which: 'oldest', everyMs: 0 }
-    const dying = which === 'oldest' ? members.shift() : members.pop()
-    const moving = [...(dying?.answers ?? [])]
-    for (const answer of moving) answer.stop()
-    dying?.die()
-    const startsAt = clock.now() + startMs
-    const dividedAt = clock.now() + deadMs
-    const endsAt = clock.now() + everyMs
-    await work(startsAt - clock.now())
-    await join()
-    await work(Math.min(dividedAt, endsAt) - clock.now())
-    for (const answer of moving) write(answer)
-    await work(endsAt - clock.now())
   }
 
   async function join(): Promise<void> {
@@ -186,7 +143,7 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
   function begin(ms: number): void {
     const answer: Answer = {
       ...{ id: `${answers.length}`, isLive: ms === Number.POSITIVE_INFINITY, shownAt: [clock.now()] },
-      ...{ until: clock.now() + ms, isOver: false, member: undefined, pace: undefined, stop: () => {} },
+      ...{ until: clock.now() + ms, member: undefined, pace: undefined, stop: () => {} },
     }
     answers.push(answer)
     write(answer)
@@ -216,7 +173,6 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
       onShown: (isOver) => {
         calls.push(clock.now())
         answer.shownAt.push(clock.now())
-        answer.isOver = isOver
         if (isOver) member.answers.delete(answer)
       },
     })

@@ -50,26 +50,3 @@ test('a rolling restart with a hundred answers on Telegram keeps the limit of th
   const restarted = await playAnswers({ ...telegram, live: 100, shortPerSecond: 0, members: 4, restarts: 4 })
   expect(restarted.callsWithin(1000)).toBeLessThanOrEqual(25)
 })
-
-test('members that are killed again and again leave each other most of the limits of Slack', async () => {
-  for (const seed of [1, 2]) {
-    const deaths = { which: 'oldest', count: 25, everyMs: 6000 } as const
-    const { calls } = await playAnswers({
-      ...slack,
-      live: 1,
-      shortPerSecond: 0.25,
-      members: 4,
-      restarts: 0,
-      deaths,
-      seed,
-    })
-    // Without deaths, there are about 260.
-    expect(calls).toBeGreaterThan(160)
-  }
-})
-
-test('a member that crashes again and again leaves the others their parts of the limits of Slack', async () => {
-  const play = { ...slack, live: 2, shortPerSecond: 0, members: 4, restarts: 0 } as const
-  const { longestPauseMs } = await playAnswers({ ...play, deaths: { which: 'newest', count: 25, everyMs: 6000 } })
-  expect(longestPauseMs).toBeLessThan(4000)
-})

@@ -2,8 +2,8 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMemberBudgets } from '../src/members/budgets.ts'
 
-/** The budgets of a process with one channel, and what they did with its limit of 25 calls, by default a second. */
-function createBudgets({ windowMs = 1000 } = {}) {
+/** The budgets of a process with one channel, and what they did with its limit of 25 calls a second. */
+function createBudgets() {
   const clock = createHandClock()
   const done: unknown[] = []
   const state = {
@@ -11,26 +11,20 @@ function createBudgets({ windowMs = 1000 } = {}) {
     used: 0,
     demand: 7,
     growing: 3,
-    waiting: 0,
     fails: false,
     inProgress: undefined as Promise<void> | undefined,
   }
   let report = (_: number): void => {}
-  let reportChat = (_: number): void => {}
   let delay = (): void => {}
   let answers = (): void => {}
   const calls = {
-    ...{ total: 25, mostGrowing: 20, windowMs, used: () => state.used },
-    ...{ demand: () => state.demand, growing: () => state.growing, waiting: () => state.waiting },
+    ...{ total: 25, mostGrowing: 20, windowMs: 1000, used: () => state.used },
+    ...{ demand: () => state.demand, growing: () => state.growing },
     usedFor: () => [{ calls: state.used, forMs: 1000 }],
     setShare: (share: number, options?: object) => void done.push([share, options]),
     freeze: (forMs: number) => void done.push(['freeze', forMs]),
     onFrozen: (listener: (forMs: number) => void) => {
       report = listener
-      return () => {}
-    },
-    onChatFrozen: (listener: (forMs: number) => void) => {
-      reportChat = listener
       return () => {}
     },
     onDelayed: (listener: () => void) => {
@@ -59,8 +53,7 @@ function createBudgets({ windowMs = 1000 } = {}) {
     answers = () => answer(share)
   }
   const freeze = (forMs: number): void => report(forMs)
-  const freezeChat = (forMs: number): void => reportChat(forMs)
-  return { budgets, clock, done, state, answer, answersWith, freeze, freezeChat, delay: () => delay() }
+  return { budgets, clock, done, state, answer, answersWith, freeze, delay: () => delay() }
 }
 
 const usual = { total: 25, mostGrowing: 20, windowMs: 1000, demand: 7, growing: 3, used: 0 }
@@ -148,37 +141,6 @@ test('texts are spaced by what a share grows to, and a beat soon asks for it', a
   expect(done).toHaveLength(3)
 })
 
-test('of a limit that counts for long, a beat asks for what counts, what waits, and what follows until the process would be gone', () => {
-  const { budgets, done, state, answer } = createBudgets({ windowMs: 40_000 })
-  const asked = () => budgets.request()['tg/calls']
-  Object.assign(state, { used: 5, demand: 20, waiting: 2 })
-  expect(asked()).toMatchObject({ mostNeeded: 10, used: 5 })
-  answer(10, 0, 12)
-  // Its texts are spaced by what it can have.
-  expect(done).toEqual([shareOf(12, { mostCounted: 10 })])
-  expect(budgets.shares()).toMatchObject([{ share: 12 }])
-  Object.assign(state, { used: 3, demand: 5, waiting: 0 })
-  expect(asked()).toMatchObject({ mostNeeded: 5, used: 5 })
-  expect(done.slice(1)).toEqual([shareOf(12, { mostCounted: 5 })])
-  // The answer was lost, and others may have what it did not ask for.
-  state.demand = 20
-  expect(asked()).toMatchObject({ mostNeeded: 6, used: 5 })
-})
-
-test('a process that has used all that it asked for asks again soon', async () => {
-  const { budgets, clock, done, state, answer, delay } = createBudgets({ windowMs: 40_000 })
-  Object.assign(state, { used: 2, demand: 5, growing: 0 })
-  budgets.request()
-  answer(4, 0, 12)
-  delay()
-  await clock.advance(1000, settles)
-  expect(done).toEqual([shareOf(12, { mostCounted: 4 })])
-  state.used = 4
-  delay()
-  await clock.advance(1000, settles)
-  expect(done.slice(1, 2)).toEqual([{ freezeForMs: undefined, used: 4 }])
-})
-
 test('a call that the budget delays makes a beat soon if the demand has doubled since the last one', async () => {
   const { budgets, clock, done, state, answer, delay } = createBudgets()
   budgets.request()
@@ -254,20 +216,6 @@ test('a pause that begins while a beat is on its way is told right after it', as
   end()
   await settles()
   expect(done).toEqual([shareOf(12), { freezeForMs: 5000, used: 12 }])
-})
-
-test('a pause of one chat that may be for all is told at once, and with each beat until it ends', async () => {
-  const { budgets, clock, done, freezeChat } = createBudgets()
-  budgets.request()
-  freezeChat(5000)
-  freezeChat(2000)
-  await settles()
-  expect(done).toHaveLength(2)
-  expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, chatFreezeForMs: 5000 } })
-  await clock.advance(2000)
-  expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, chatFreezeForMs: 3000 } })
-  await clock.advance(3000)
-  expect(budgets.request()).toEqual({ 'tg/calls': usual })
 })
 
 test('a pause of another process is kept here', () => {

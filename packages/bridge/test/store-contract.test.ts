@@ -40,10 +40,7 @@ const forOneMember: StoreContractOptions['skip'] = {
   'reserves what a member had that died or left for one window': oneMember,
   'gives members that start before the leases of dead ones ended all of a budget once they did, and never calls that one knew of':
     oneMember,
-  'gives a member no more of a shared budget than it needs, and reserves no more when it dies': oneMember,
-  'gives a new member none of a budget that it does not demand while calls of a dead one count': oneMember,
   'freezes a budget for all members': oneMember,
-  'freezes a budget for all members if a chat of each of two is stopped': oneMember,
   'gives each of many members that beat at the same time a share, and no lease twice': oneMember,
   'answers random calls of members by the rules, whatever they are': oneMember,
   'passes hints on to another store, of commits, freed leases, freezes and demands': oneMember,

@@ -31,10 +31,9 @@ export function encodedRequest(request: BeatRequest): readonly unknown[] {
     named.map(({ name }) => keyBytes(name)),
     JSON.stringify(
       Object.entries(budgets).map(([budget, { total, windowMs, demand, growing, used, ...more }]) => {
-        const { mostGrowing = total, mostNeeded, freezeForMs = 0, chatFreezeForMs = 0 } = more
+        const { mostGrowing = total, freezeForMs = 0 } = more
         const limits = { total, most_growing: mostGrowing, window_ms: windowMs }
-        const freezes = { freeze_ms: freezeForMs, chat_freeze_ms: chatFreezeForMs }
-        return { b: packed(budget), ...limits, demand, growing, used, most_needed: mostNeeded, ...freezes }
+        return { b: packed(budget), ...limits, demand, growing, used, freeze_ms: freezeForMs }
       }),
     ),
   ]

@@ -25,7 +25,6 @@ const functions = [
   'is_used',
   'keep_counted',
   'take_share',
-  'divide_budget',
   'try_lock_members',
   'try_lock_state',
   'beat',

@@ -368,166 +368,8 @@ BEGIN
 EXCEPTION WHEN lock_not_available THEN RETURN false;
 END $$;
 
-${beatFunction(schema, firstBeat)}-- Removes a member, ends its leases and gives back its shares.
-CREATE FUNCTION ${schema}.leave(of_member text, used_calls json) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  now timestamptz := ${schema}.store_time();
-BEGIN
-  DELETE FROM ${schema}.members WHERE member = of_member;
-  UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE holder = of_member AND expires_at > '-infinity';
-  PERFORM ${schema}.keep_counted(of_member, used_calls, now);
-  PERFORM ${schema}.give_back_share(s.budget, of_member, now) FROM ${schema}.shares AS s WHERE s.member = of_member;
-  PERFORM ${schema}.send_hint('free');
-END $$;
-
--- Ends a lease.
-CREATE FUNCTION ${schema}.release_lease(of_name bytea, of_holder text, of_fence bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE ${schema}.leased SET expires_at = '-infinity'
-    WHERE name = of_name AND holder = of_holder AND fence = of_fence AND expires_at > ${schema}.store_time();
-  IF FOUND THEN PERFORM ${schema}.send_hint('free'); END IF;
-END $$;
-`
-
-/**
- * The tables and functions of version 2: a member says how many calls it needs until its next beat, and a chat of it is stopped by a
- * limit that may be the limit of all. The rules are those of `beat-rules.ts` in the bridge.
- */
-const version2 = (schema: string): string => `
--- Until when a limit stops a chat of the member that may be the limit of all. NULL: none, or a member that doesn't tell.
-ALTER TABLE ${schema}.shares ADD COLUMN chat_frozen_until timestamptz;
-
--- Divides a budget again for the beat of a member, and returns its share, and what that is to be once others no longer use it.
-CREATE FUNCTION ${schema}.divide_budget(
-  of_budget text, of_member text, total bigint, most_growing bigint, of_window_ms float8, of_demand bigint, of_growing bigint,
-  used bigint, now timestamptz, until timestamptz, most_needed bigint, of_chat_frozen_until timestamptz,
-  OUT part bigint, OUT target bigint, OUT lacks_calls boolean
-) LANGUAGE plpgsql AS $$
-DECLARE
-  has_calls boolean;
-  began timestamptz;
-  kept bigint;
-  free bigint;
-  has_others boolean;
-  has_crashed boolean;
-  rival record;
-  for_needs numeric;
-  for_texts numeric;
-  rest numeric;
-  demanded bigint;
-  used_since timestamptz;
-BEGIN
-  -- What a dead member had is forgotten if no living one has calls and all of them began after it made its last beat.
-  SELECT bool_or(${schema}.reservation_of(s, now) > 0 AND (s.member = of_member OR ${schema}.is_used(s, now))),
-    least(now, min(s.since) FILTER (WHERE ${schema}.is_used(s, now)))
-    INTO has_calls, began FROM ${schema}.shares AS s WHERE s.budget = of_budget;
-  IF NOT has_calls THEN
-    DELETE FROM ${schema}.shares AS s WHERE s.budget = of_budget AND NOT s.is_counted
-      AND NOT ${schema}.is_used(s, now) AND s.expires_at < began + (until - now);
-  END IF;
-
-  SELECT total - coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
-    coalesce(bool_or(s.member <> of_member), false),
-    coalesce(bool_or(s.member <> of_member AND NOT s.is_counted AND NOT ${schema}.is_used(s, now)), false),
-    -- A member that expired may report calls that others were given since then.
-    least(used, coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
-    INTO free, has_others, has_crashed, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
-  SELECT s.demand, s.since INTO demanded, used_since FROM ${schema}.shares AS s
-    WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_used(s, now);
-
-  -- 1 for each member, then what each demands for other calls than growing texts, then what each demands for those, and the rest
-  -- evenly. Demands that are too large divide what there is.
-  WITH rivals AS (
-    SELECT s.member, s.demand, greatest(0, s.demand - s.growing - 1) AS needs FROM ${schema}.shares AS s
-      WHERE s.budget = of_budget AND s.member <> of_member AND ${schema}.is_used(s, now)
-    UNION ALL SELECT of_member, of_demand, greatest(0, of_demand - of_growing - 1)
-  ), divided AS (
-    SELECT r.member, r.needs, greatest(0, r.demand - 1 - r.needs) AS texts FROM rivals AS r
-  ), summed AS (
-    SELECT d.member, d.needs, d.texts, sum(d.needs) OVER (ORDER BY d.member COLLATE "C") AS needs_up_to,
-      sum(d.texts) OVER (ORDER BY d.member COLLATE "C") AS texts_up_to,
-      sum(d.needs) OVER () AS all_needs, sum(d.texts) OVER () AS all_texts,
-      row_number() OVER (ORDER BY d.member COLLATE "C") AS place, count(*) OVER () AS count
-    FROM divided AS d
-  )
-  SELECT * INTO rival FROM summed AS m WHERE m.member = of_member;
-  IF total < rival.count THEN target := CASE WHEN rival.place <= total THEN 1 ELSE 0 END;
-  ELSE
-    for_needs := least(total - rival.count, rival.all_needs);
-    for_texts := least(total - rival.count - for_needs, most_growing, rival.all_texts);
-    rest := total - rival.count - for_needs - for_texts;
-    target := 1
-      + coalesce(
-        div(for_needs * rival.needs_up_to, nullif(rival.all_needs, 0))
-          - div(for_needs * (rival.needs_up_to - rival.needs), nullif(rival.all_needs, 0)), 0
-      )
-      + coalesce(
-        div(for_texts * rival.texts_up_to, nullif(rival.all_texts, 0))
-          - div(for_texts * (rival.texts_up_to - rival.texts), nullif(rival.all_texts, 0)), 0
-      )
-      + div(rest * rival.place, rival.count) - div(rest * (rival.place - 1), rival.count);
-  END IF;
-  -- A bridge that crashes again and again would have a call that it does not need reserved for each of its lives.
-  IF has_crashed AND of_demand = 0 AND coalesce(used_since, now) + of_window_ms * interval '1 ms' > now AND most_needed IS NOT NULL THEN
-    part := 0;
-  ELSE part := greatest(0, least(target, free, CASE WHEN has_others THEN most_needed END));
-  END IF;
-  -- Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each member
-  -- that hears it beats.
-  lacks_calls := part < least(target, most_needed) AND of_demand >= coalesce(2 * greatest(1, demanded), 0);
-  INSERT INTO ${schema}.shares
-    VALUES (of_budget, of_member, of_demand, of_growing, part, greatest(part, kept), coalesce(used_since, now), until,
-      of_window_ms, false, of_chat_frozen_until)
-    ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, growing = excluded.growing, share = excluded.share,
-      reserved = excluded.reserved, since = excluded.since, expires_at = excluded.expires_at, window_ms = excluded.window_ms,
-      chat_frozen_until = excluded.chat_frozen_until;
-END $$;
-
-${beatFunction(schema, secondBeat)}`
-
-/** What the versions of the function `beat` do not have in common. */
-interface BeatParts {
-  readonly create: string
-  /** The last fields of what a member asks of a budget. */
-  readonly fields: string
-  /** The function that divides a budget, and its last values. */
-  readonly divide: string
-  readonly values: (schema: string) => string
-  /** Freezes a budget if chats of two members are stopped. */
-  readonly freezeAll: (schema: string) => string
-}
-
-const firstBeat: BeatParts = {
-  create: 'CREATE',
-  fields: 'freeze_ms float8',
-  divide: 'take_share',
-  values: () => '',
-  freezeAll: () => '',
-}
-
-const secondBeat: BeatParts = {
-  create: 'CREATE OR REPLACE',
-  fields: `freeze_ms float8,
-        most_needed float8, chat_freeze_ms float8`,
-  divide: 'divide_budget',
-  values: (schema) => `,
-        CASE WHEN b.most_needed IS NOT NULL THEN ${schema}.whole_calls(b.most_needed) END, now + b.chat_freeze_ms * interval '1 ms'`,
-  freezeAll: (schema) => `    INSERT INTO ${schema}.freezes
-      SELECT b.b, now, now + b.chat_freeze_ms * interval '1 ms'
-        WHERE b.chat_freeze_ms > 0 AND EXISTS (
-          SELECT FROM ${schema}.shares AS s
-            WHERE s.budget = b.b AND s.member <> of_member AND ${schema}.is_used(s, now) AND s.chat_frozen_until > now
-        )
-      ON CONFLICT (budget) DO UPDATE SET since = now, until = excluded.until
-        WHERE NOT ${schema}.is_frozen_at(freezes.since, freezes.until, now);
-    IF FOUND THEN PERFORM ${schema}.send_hint('frozen'); END IF;
-`,
-}
-
-/** Returns the function `beat` of a version. */
-function beatFunction(schema: string, { create, fields, divide, values, freezeAll }: BeatParts): string {
-  return `-- Admits or renews a member, its leases and its shares, and takes free leases up to its share.
-${create} FUNCTION ${schema}.beat(
+-- Admits or renews a member, its leases and its shares, and takes free leases up to its share.
+CREATE FUNCTION ${schema}.beat(
   of_member text, for_ms float8, of_layout text, wants_alone boolean, of_groups text[], of_names bytea[], budgets json
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -594,16 +436,16 @@ BEGIN
   FOR b IN
     SELECT * FROM json_to_recordset(budgets)
       AS r(
-        b text, total float8, most_growing float8, window_ms float8, demand float8, growing float8, used float8, ${fields}
+        b text, total float8, most_growing float8, window_ms float8, demand float8, growing float8, used float8, freeze_ms float8
       )
   LOOP
     IF is_locked THEN
-      SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM ${schema}.${divide}(
+      SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM ${schema}.take_share(
         b.b, of_member, greatest(0, floor(b.total))::bigint,
         greatest(0, floor(coalesce(b.most_growing, b.total)))::bigint, b.window_ms,
         ${schema}.whole_calls(b.demand),
         least(${schema}.whole_calls(coalesce(b.growing, b.demand)), ${schema}.whole_calls(b.demand)),
-        ${schema}.whole_calls(b.used), now, until${values(schema)}
+        ${schema}.whole_calls(b.used), now, until
       ) AS t;
       IF lacks_calls THEN PERFORM ${schema}.send_hint('demand'); END IF;
     ELSE
@@ -617,7 +459,7 @@ BEGIN
           WHERE f.until < excluded.until OR NOT ${schema}.is_frozen_at(f.since, f.until, now);
       IF FOUND THEN PERFORM ${schema}.send_hint('frozen'); END IF;
     END IF;
-${freezeAll(schema)}    SELECT f.until INTO frozen_until FROM ${schema}.freezes AS f
+    SELECT f.until INTO frozen_until FROM ${schema}.freezes AS f
       WHERE f.budget = b.b AND ${schema}.is_frozen_at(f.since, f.until, now);
     parts := parts || json_build_object(
       'b', b.b, 'share', coalesce(part, 0), 'target', coalesce(target, 0),
@@ -644,8 +486,26 @@ ${freezeAll(schema)}    SELECT f.until INTO frozen_until FROM ${schema}.freezes 
   );
 END $$;
 
+-- Removes a member, ends its leases and gives back its shares.
+CREATE FUNCTION ${schema}.leave(of_member text, used_calls json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  now timestamptz := ${schema}.store_time();
+BEGIN
+  DELETE FROM ${schema}.members WHERE member = of_member;
+  UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE holder = of_member AND expires_at > '-infinity';
+  PERFORM ${schema}.keep_counted(of_member, used_calls, now);
+  PERFORM ${schema}.give_back_share(s.budget, of_member, now) FROM ${schema}.shares AS s WHERE s.member = of_member;
+  PERFORM ${schema}.send_hint('free');
+END $$;
+
+-- Ends a lease.
+CREATE FUNCTION ${schema}.release_lease(of_name bytea, of_holder text, of_fence bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE ${schema}.leased SET expires_at = '-infinity'
+    WHERE name = of_name AND holder = of_holder AND fence = of_fence AND expires_at > ${schema}.store_time();
+  IF FOUND THEN PERFORM ${schema}.send_hint('free'); END IF;
+END $$;
 `
-}
 
 /** Returns the channel of NOTIFY for the hints of a state, whose schema is quoted: the name of the schema. */
 export function channelOf(schema: string): string {
@@ -669,10 +529,7 @@ interface Migration {
  * The migration to each version, from version 1. Append to it, and never change an entry: `test/versions` has the SQL of each as it
  * was recorded, and what bridges send. CONTRIBUTING.md says how to add one.
  */
-export const migrations: readonly Migration[] = [
-  { sql: version1, minReader: 1 },
-  { sql: version2, minReader: 1 },
-]
+export const migrations: readonly Migration[] = [{ sql: version1, minReader: 1 }]
 
 /** The oldest version of PostgreSQL that a state can be in: 13. */
 const minServerVersion = 130_000

@@ -87,7 +87,7 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
     expect(await checked()).toMatchObject(found('no state yet'))
     expect((await admin.query("SELECT 1 FROM pg_namespace WHERE nspname = 'reply'")).rows).toEqual([])
     const bridge = await openBridge({ ...options(), load: async () => bridgeChannel })
-    expect(await checked()).toMatchObject(found('with the state of a bridge, version 2'))
+    expect(await checked()).toMatchObject(found('with the state of a bridge, version 1'))
     await bridge.stop()
   })
 
@@ -168,7 +168,7 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
     expect(await checked()).toMatchObject({
       isUsable: false,
       found:
-        'The state in the schema "reply" has version 9, and this bridge knows up to 2. Install the newer bridge again, or name another schema.',
+        'The state in the schema "reply" has version 9, and this bridge knows up to 1. Install the newer bridge again, or name another schema.',
     })
   })
 
@@ -188,7 +188,7 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
       ['UPDATE reply.state_version SET version = 0', changed],
       ['INSERT INTO reply.state_version VALUES (9, 9)', changed],
     ] as const
-    expect(changes.length).toBe(34)
+    expect(changes.length).toBe(33)
     for (const [sql, found] of changes) {
       await admin.query(sql)
       expect([sql, await checked()]).toMatchObject([sql, { isUsable: false, found }])

@@ -167,29 +167,6 @@ describe('a share', () => {
     expect(pace.spacedAt(owner, 'edit', clock.now()) - clock.now()).toBeCloseTo(1000 / 3, 2)
   })
 
-  test('with a smaller number of calls that may count spaces growing texts by its size, and allows no more', async () => {
-    const { clock, budget, of, spend, waits } = setUp(limitsWith(20))
-    budget.setShare(10, { mostCounted: 2 })
-    spend(1)
-    await clock.advance(100)
-    expect(waits()).toBe(0)
-    spend(1)
-    // A larger number may be set soon.
-    expect(waits()).toBe(50)
-    const [owner, pace] = [{}, of('growing')]
-    pace.setGrowingText(owner, 'edit')
-    const spacedAt = (): number => pace.spacedAt(owner, 'edit', clock.now())
-    budget.setShare(10, { mostCounted: 10 })
-    const whole = spacedAt()
-    budget.setShare(10, { mostCounted: 3 })
-    expect(spacedAt()).toBe(whole)
-    await clock.advance(900)
-    expect(waits()).toBe(0)
-    budget.setShare(10)
-    spend(9)
-    expect(waits()).toBe(100)
-  })
-
   test('that grows spaces growing texts by what it grows to', () => {
     const { budget, of } = setUp(limitsWith(100))
     const [owner, pace] = [{}, of('chat')]
@@ -229,9 +206,8 @@ describe('the demand', () => {
     budget.setShare(0)
     for (const id of ['one', 'two', 'three']) of(id).readyAt('final')
     expect(budget.demand()).toBe(7)
-    expect(budget.waiting()).toBe(3)
     await clock.advance(20_000)
-    expect([budget.demand(), budget.waiting()]).toEqual([0, 0])
+    expect(budget.demand()).toBe(0)
   })
 
   test('of a process that began a moment ago is what it made since', async () => {
@@ -389,22 +365,6 @@ describe('a pause of the client', () => {
     stop()
     await callHeedingLimits(of('one'), refusal('client')).catch(() => {})
     expect(paused).toEqual([3000])
-  })
-
-  test('may be meant by that of one chat, which is reported apart if the platform does not tell', () => {
-    const { budget, of } = setUp()
-    const paused: unknown[] = []
-    budget.onFrozen((forMs) => paused.push(['all', forMs]))
-    const stop = budget.onChatFrozen((forMs) => paused.push(['chat', forMs]))
-    of('one').freeze(3000, 'chat')
-    expect(paused).toEqual([])
-    of('one').freeze(4000, 'unknown')
-    expect(paused).toEqual([['chat', 4000]])
-    of('two').freeze(5000, 'unknown')
-    expect(paused.slice(1)).toEqual([['all', 5000]])
-    stop()
-    of('two').freeze(9000, 'unknown')
-    expect(paused).toHaveLength(3)
   })
 
   test('from another process pauses all chats, and is not reported again', async () => {

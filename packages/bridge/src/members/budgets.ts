@@ -1,9 +1,7 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { SteadyClock } from '@reply/core/source'
 import type { BridgeConnection } from '@reply/sink/channel'
 import type { ChannelBudget } from '../events/event.ts'
 import type { Beat, BeatRequest, UsedCalls } from '../store/store.ts'
-import { memberMs } from './membership.ts'
 
 /** Divides the rate limits of the bots among the members. */
 export interface MemberBudgets {
@@ -22,17 +20,14 @@ export interface MemberBudgets {
 
 /** How many calls of a budget this process may make. */
 interface Setting {
-  /** What the last beat gave. */
   readonly share: number
-  /** Whether that is all that the process asked for. */
-  readonly isEnough: boolean
-  /** What the share is to be once others no longer use it, and if the process needs that much. */
+  /** What the share is to be once others no longer use it. */
   readonly target: number
   /** How many calls may count until the next beat. More than the share after that shrank. */
   readonly most: number
 }
 
-const noCalls: Setting = { share: 0, isEnough: false, target: 0, most: 0 }
+const noCalls: Setting = { share: 0, target: 0, most: 0 }
 
 /** How long after a beat a process asks again for calls that it needs and others are about to free, in ms. */
 const askAgainMs = 150
@@ -59,8 +54,6 @@ export function createMemberBudgets({
   const heard = new Set<SharedBudget>()
   /** By budget: until when others must pause, by the monotonic clock. Kept until a beat that said so was answered. */
   const freezes = new Map<string, number>()
-  /** By budget: until when a limit stops a chat of this process that may be the limit of all, by the monotonic clock. */
-  const chatFreezes = new Map<string, number>()
   /** What the last request told of pauses, and of each budget. */
   let told: ReadonlyMap<string, number> = new Map()
   let asked: BeatRequest['budgets'] = {}
@@ -93,25 +86,15 @@ export function createMemberBudgets({
     told = new Map(freezes)
     const entries = all().map(({ name, budget }) => {
       listen(name, budget)
-      const { total, windowMs, mostGrowing } = budget
       const setting = settings.get(budget)
-      const mostNeeded = mostNeededOf(budget)
       if (!isHeld()) set(budget, noCalls)
-      else if (setting) {
-        // If the answer is lost, others may get what it doesn't ask for now.
-        const share = Math.min(setting.share, mostNeeded ?? total)
-        set(budget, { ...setting, share, most: mostNow(budget, share) })
-      }
+      else if (setting) set(budget, { ...setting, most: mostNow(budget, setting.share) })
+      const { total, windowMs, mostGrowing } = budget
       const until = told.get(name)
       const used = Math.max(budget.used(), settings.get(budget)?.most ?? 0)
-      const chatFrozenUntil = chatFreezes.get(name) ?? now
-      const freeze = {
-        ...(until !== undefined && { freezeForMs: until - now }),
-        ...(chatFrozenUntil > now && { chatFreezeForMs: chatFrozenUntil - now }),
-      }
+      const freeze = until === undefined ? {} : { freezeForMs: until - now }
       const wanted = { demand: budget.demand(), growing: budget.growing() }
-      const needed = mostNeeded === undefined ? {} : { mostNeeded }
-      return [name, { total, mostGrowing, windowMs, ...wanted, used, ...needed, ...freeze }] as const
+      return [name, { total, mostGrowing, windowMs, ...wanted, used, ...freeze }] as const
     })
     asked = Object.fromEntries(entries)
     askedAt = now
@@ -126,15 +109,10 @@ export function createMemberBudgets({
       freezes.set(name, Math.max(clock.monotonic() + forMs, freezes.get(name) ?? Number.NEGATIVE_INFINITY))
       void tell()
     })
-    budget.onChatFrozen((forMs) => {
-      chatFreezes.set(name, Math.max(clock.monotonic() + forMs, chatFreezes.get(name) ?? Number.NEGATIVE_INFINITY))
-      // If it fails, the next regular beat tells the rest.
-      if (isHeld()) void beat().catch(() => {})
-    })
     budget.onDelayed(() => {
       const { demand, growing = 0 } = asked[name] ?? { demand: 0 }
       const needsMore = neededOf(budget) > Math.max(1, demand - growing)
-      if (needsMore || isUsedUp(budget) || budget.demand() >= 2 * Math.max(1, demand)) askSoon()
+      if (needsMore || budget.demand() >= 2 * Math.max(1, demand)) askSoon()
     })
   }
 
@@ -147,36 +125,16 @@ export function createMemberBudgets({
       if (!given) return []
       const share = Math.min(given.share, budget.total)
       const target = Math.min(given.target, budget.total)
-      const { demand = 0, mostNeeded = target } = asked[name] ?? {}
-      const isEnough =
-        share >= Math.min(target, mostNeeded) || (demand === 0 && target > 1 && budget.windowMs > memberMs)
       const most = mostNow(budget, share)
-      set(budget, { share, isEnough, target, most })
+      set(budget, { share, target, most })
       const isFar = neededOf(budget) > share || 2 * share < Math.min(target, Math.max(1, budget.demand()))
-      lacksCalls ||= !isEnough && isFar && share <= budget.used()
+      lacksCalls ||= isFar && share < target && share <= budget.used()
       if (given.frozenForMs > 0) budget.freeze(given.frozenForMs)
       freesCalls ||= (asked[name]?.used ?? 0) > Math.max(most, budget.used())
-      return [{ channel, budget: ofChannel, share: isEnough ? target : share, total: budget.total }]
+      return [{ channel, budget: ofChannel, share, total: budget.total }]
     })
     if (lacksCalls) askSoon()
     void tell()
-  }
-
-  /**
-   * Returns how many calls are to count until the next beat: those that do, those that wait, those that follow at the present rate until
-   * this process would be gone, and one more. All of them stay reserved for a window if it dies. Undefined, for its whole part, if
-   * the window is short.
-   */
-  function mostNeededOf(budget: SharedBudget): number | undefined {
-    if (budget.windowMs <= memberMs) return undefined
-    const demand = Math.min(budget.demand(), settings.get(budget)?.target ?? budget.total)
-    return Math.ceil(budget.used() + budget.waiting() + (demand * memberMs) / budget.windowMs) + 1
-  }
-
-  /** Whether this process has made all calls that it asked for, and may get more. */
-  function isUsedUp(budget: SharedBudget): boolean {
-    const { isEnough, most, target } = settings.get(budget) ?? noCalls
-    return isEnough && most < target && budget.used() >= most
   }
 
   /**
@@ -191,11 +149,10 @@ export function createMemberBudgets({
   /** Sets a budget at once, because the store gives out only what no other process uses. */
   function set(budget: SharedBudget, setting: Setting): void {
     const before = settings.get(budget)
-    const { share, isEnough, target, most } = setting
+    const { share, target, most } = setting
     settings.set(budget, setting)
-    if (before && isDeepStrictEqual(before, setting)) return
-    // Texts are spaced by what the process can have, not by what it asked for.
-    budget.setShare(isEnough ? target : share, { isFree: true, growsTo: target, mostCounted: most })
+    if (before?.share === share && before.target === target && before.most === most) return
+    budget.setShare(share, { isFree: true, growsTo: target, mostCounted: most })
   }
 
   /** Beats as soon as `askAgainMs` have passed since the last request. If that fails, the next regular beat asks. */

@@ -56,7 +56,7 @@ export interface Membership {
 }
 
 /** How long a member and its leases last without a beat, in ms. Those of a dead process expire within this time. */
-export const memberMs = 4000
+const memberMs = 4000
 /** How long before that calls are stopped and running ones aborted, in ms. */
 const marginMs = 500
 /** How long after a beat was sent calls are allowed, in ms. */

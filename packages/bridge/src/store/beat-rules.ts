@@ -29,8 +29,6 @@ export interface StoredShare {
   readonly windowMs: number
   /** Whether these are calls that a member counted when it left. No member uses them, and they are never forgotten early. */
   readonly isCounted: boolean
-  /** Until when a limit stops a chat of the member that may be the limit of all. */
-  readonly chatFrozenUntil: number
 }
 
 /** A budget that no member may use before a time. */
@@ -77,7 +75,7 @@ export function beatAfter(
   const groups = Object.keys(wants).filter((group) => wants[group]?.length)
   const { leases, excess } = leasesAfter(rows.leases, request, others, now)
   const { shares, given, lacksCalls } = sharesAfter(rows.shares, request, now)
-  const freezes = freezesAfter(rows, request, now)
+  const freezes = freezesAfter(rows.freezes, request, now)
   const isFrozen = freezes.some((freeze) => !rows.freezes.includes(freeze))
   return {
     beat: {
@@ -130,7 +128,7 @@ function leftOf(row: StoredShare, used: readonly CountedCalls[] | undefined, now
       const reserved = Math.min(left, wholeCalls(calls))
       left -= reserved
       const endedAt = now + Math.min(0, Math.max(0, forMs) - row.windowMs)
-      const nothing = { demand: 0, growing: 0, share: 0, chatFrozenUntil: 0 }
+      const nothing = { demand: 0, growing: 0, share: 0 }
       return { ...row, ...nothing, member: `${row.member}/${endedAt}`, reserved, expiresAt: endedAt, isCounted: true }
     })
 }
@@ -224,8 +222,7 @@ function sharesAfter(
     given.push([budget, { share: row.share, target }])
     // Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each
     // member that hears it beats.
-    const needed = Math.min(target, mostNeeded(request) ?? target)
-    lacksCalls ||= row.share < needed && row.demand >= (own && isUsed(own, now) ? 2 * Math.max(1, own.demand) : 0)
+    lacksCalls ||= row.share < target && row.demand >= (own && isUsed(own, now) ? 2 * Math.max(1, own.demand) : 0)
   }
   return { shares, given, lacksCalls }
 }
@@ -255,19 +252,13 @@ function shareAfter(
     rivals,
     rivals.findIndex((one) => one.member === member),
   )
-  const free = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
-  const since = own && isUsed(own, now) ? own.since : now
-  const needed = mostNeeded(request)
-  // A bridge that crashes again and again would have a call that it does not need reserved for each of its lives.
-  const hasCrashed = others.some((one) => !isUsed(one, now) && !one.isCounted)
-  const waits = needed !== undefined && demand === 0 && hasCrashed && since + windowMs > now
-  const most = Math.min(free, waits ? 0 : free, others.length > 0 ? (needed ?? free) : free)
+  const most = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
   const share = Math.max(0, Math.min(target, most))
   // A member that expired may report calls that others were given since then.
   const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
-  const chatFrozenUntil = now + (request.chatFreezeForMs ?? 0)
-  const times = { since, expiresAt: now + forMs, windowMs, chatFrozenUntil }
   const reserved = Math.max(share, kept)
+  const since = own && isUsed(own, now) ? own.since : now
+  const times = { since, expiresAt: now + forMs, windowMs }
   return { row: { budget, member, demand, growing, share, reserved, ...times, isCounted: false }, target }
 }
 
@@ -278,11 +269,6 @@ interface ShareRequest {
   readonly forMs: number
   readonly request: BudgetRequest
   readonly now: number
-}
-
-/** Returns how many calls a member needs. Undefined: its part of the budget. */
-function mostNeeded({ mostNeeded: calls }: BudgetRequest): number | undefined {
-  return calls === undefined ? undefined : wholeCalls(calls)
 }
 
 /** Returns a number of calls that a member reports, as engines store it. */
@@ -351,21 +337,11 @@ function reservationOf(row: StoredShare, now: number): number {
 }
 
 /** Returns the budgets that are frozen, after those that a request freezes. */
-function freezesAfter(
-  { freezes: before, shares }: MemberRows,
-  { member, budgets }: BeatRequest,
-  now: number,
-): readonly StoredFreeze[] {
+function freezesAfter(before: readonly StoredFreeze[], { budgets }: BeatRequest, now: number): readonly StoredFreeze[] {
   const freezes = new Map(before.filter((freeze) => isFrozenAt(freeze, now)).map((freeze) => [freeze.budget, freeze]))
-  for (const [budget, { freezeForMs = 0, chatFreezeForMs = 0 }] of Object.entries(budgets)) {
-    const isOfAll =
-      !freezes.has(budget) &&
-      freezeForMs <= 0 &&
-      shares.some(
-        (row) => row.budget === budget && row.member !== member && isUsed(row, now) && row.chatFrozenUntil > now,
-      )
-    const until = now + Math.max(freezeForMs, isOfAll ? chatFreezeForMs : 0)
-    if (until > now && until > (freezes.get(budget)?.until ?? 0)) freezes.set(budget, { budget, since: now, until })
+  for (const [budget, { freezeForMs = 0 }] of Object.entries(budgets)) {
+    const until = now + freezeForMs
+    if (freezeForMs > 0 && until > (freezes.get(budget)?.until ?? 0)) freezes.set(budget, { budget, since: now, until })
   }
   return [...freezes.values()]
 }

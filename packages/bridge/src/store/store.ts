@@ -37,7 +37,7 @@ export interface Store {
    * wants at that time.
    *
    * Sends the hint `demand` if the member begins to use a budget, or demands at least twice as much as before, and others have to
-   * free what it needs first.
+   * free it first.
    *
    * A renewal keeps the fence, so the lease from before it can still write. A crash of the machine may undo a renewal. An expired
    * lease is taken with the next fence, even by its last holder. One that expires more than a minute from now counts as expired,
@@ -194,19 +194,8 @@ export interface BudgetRequest {
    * has in flight, or its present share if that is larger, because it goes on using that. 0 before its first share.
    */
   readonly used: number
-  /**
-   * How many calls of the member may count before its next beat: those that it made, and those that it may need then. Its share is not
-   * larger while other members have calls or their calls count, so only this stays reserved if it dies. At least `used`. Default: its
-   * part of the budget.
-   */
-  readonly mostNeeded?: number | undefined
   /** Stops all members for this time from now, in ms, and sends the hint `frozen`. A longer stop stays. */
   readonly freezeForMs?: number | undefined
-  /**
-   * For how long a limit stops one chat of the member that may be the limit of all, in ms. Stops all members as `freezeForMs` does if a
-   * chat of another member is stopped, too, and the budget is not. Default 0.
-   */
-  readonly chatFreezeForMs?: number | undefined
 }
 
 /** By budget: the calls of a member that count, by how long they do. */
@@ -244,15 +233,12 @@ export type Beat =
 export interface BudgetShare {
   /**
    * What the member may use in each window from now: what it demands if all demands fit, else a part by demand, and the rest
-   * evenly. At least 1 each if the total is large enough. Never more than `mostNeeded`, nor than what others left: a share that
-   * shrinks stays reserved until its member beats again, and then as much of it as the member used within the last window. A dead
-   * member's is reserved until one window after it expired, unless a member begins to use the budget while no other one does.
-   *
-   * One that has used the budget for less than a window, and says what it needs, gets none before it demands some while calls of a dead
-   * member count.
+   * evenly. At least 1 each if the total is large enough. Never more than what others left: a share that shrinks stays reserved
+   * until its member beats again, and then as much of it as the member used within the last window. A dead member's is reserved
+   * until one window after it expired, unless a member begins to use the budget while no other one does.
    */
   readonly share: number
-  /** What the share is to be once others no longer use it, and if the member needs that much. At least the share. */
+  /** What the share is to be once others no longer use it. At least the share. */
   readonly target: number
   /** For how long nothing may be used, in ms. 0 if it is not frozen. */
   readonly frozenForMs: number

@@ -76,13 +76,9 @@ async function playMembers(store: Store, pass: (ms: number) => Promise<void>): P
   await leaseOf('two')
   await leaseOf('three', { layout: '2' })
   await leaseOf('three', { isAlone: true })
-  const needing = { total: 49, windowMs: 60_500, demand: 3, growing: 1, used: 2, mostNeeded: 4 }
-  for (const member of ['one', 'two']) await leaseOf(member, { budgets: { slack: needing } })
   const { tg } = request('one').budgets
   if (tg) await leaseOf('one', { budgets: { tg: { ...tg, used: 12, freezeForMs: 500 } } })
   await leaseOf('two', { budgets: { tg: { total: 25, windowMs: 1000, demand: 5, used: 3 } } })
-  if (tg)
-    for (const member of ['one', 'two']) await leaseOf(member, { budgets: { tg: { ...tg, chatFreezeForMs: 700 } } })
   await pass(1500)
   await leaseOf('one')
   await leaseOf('two')

@@ -137,9 +137,6 @@ interface Request {
   readonly count: number
 }
 
-/** How often a caller looks again while its process has used all that it asked for of its part, and asks for more, in ms. */
-const askedMs = 50
-
 /** How many topics are remembered as shown. */
 const mostReported = 10_000
 
@@ -178,7 +175,7 @@ export function createPacer({
     if (shared.has(name)) return
     const share = createShare(budget, { clock, lookAgainMs })
     calls.share = share
-    const { total, windowMs, demand, growing, waiting, setShare, onFrozen, onChatFrozen, onDelayed } = share
+    const { total, windowMs, demand, growing, setShare, onFrozen, onDelayed } = share
     const mostGrowing = total - reserveOf(total, { priority: 'text', kind, isShared: true })
     const usedFor = (): ReturnType<SharedBudget['usedFor']> => {
       const now = clock.now()
@@ -187,9 +184,8 @@ export function createPacer({
     }
     const used = (): number => usedFor().reduce((sum, one) => sum + one.calls, 0)
     const freeze = (forMs: number): void => freezeCalls(calls, forMs)
-    const calling = { demand, growing, waiting, used, usedFor }
-    const listening = { onFrozen, onChatFrozen, onDelayed }
-    shared.set(name, { total, windowMs, mostGrowing, ...calling, setShare, freeze, ...listening })
+    const calling = { demand, growing, used, usedFor }
+    shared.set(name, { total, windowMs, mostGrowing, ...calling, setShare, freeze, onFrozen, onDelayed })
   }
 
   /** Pauses the calls. Never shortens a pause. */
@@ -311,7 +307,6 @@ export function createPacer({
         const [here, everywhere] = bothOf(kind)
         freezeCalls(isWide ? everywhere : here, forMs)
         if (isWide) everywhere.share?.reportFrozen(forMs)
-        else if (scope === 'unknown') everywhere.share?.reportChatFrozen(forMs)
       },
       pausedUntil,
       typingReadyAt: () => {
@@ -475,17 +470,13 @@ export function createPacer({
   }
 
   /** Returns when to look whether the budget is free. That is sooner while this process may get a larger share of it. */
-  function lookAt({ counted, at }: FreeBudget): number {
-    const { share } = counted.calls
-    if (!share || !isDivided(counted.calls)) return at
-    const now = clock.now()
-    const isAsked = (share.mostCounted() ?? share.total) < share.steps()[0].calls && roomAt(counted, 1) > now
-    return Math.min(at, now + (isAsked ? askedMs : lookAgainMs))
+  function lookAt({ counted: { calls }, at }: FreeBudget): number {
+    return isDivided(calls) ? Math.min(at, clock.now() + lookAgainMs) : at
   }
 
   /** Whether this process has only a part of the budget. */
   function isDivided({ share }: Calls): boolean {
-    return share !== undefined && Math.min(share.steps()[0].calls, share.mostCounted() ?? share.total) < share.total
+    return share !== undefined && share.steps()[0].calls < share.total
   }
 
   /**
@@ -496,20 +487,12 @@ export function createPacer({
     const { calls, budget } = counted
     if (!calls.share) return freeAt(counted, budget.calls, request)
     const free = calls.share.steps().map((step) => Math.max(step.from, freeAt(counted, step.calls, request)))
-    return Math.max(roomAt(counted, request.count), Math.min(...free, nextBeyondShare(counted, request)))
-  }
-
-  /** Returns when no more calls count than may after the last of `count` calls, in ms since the epoch. A past time means now. */
-  function roomAt({ calls: { times, inFlight, share }, budget: { perMs } }: CountedBudget, count: number): number {
-    const now = clock.now()
-    const counting = times.filter(({ at }) => at > now - perMs)
-    const over = counting.length + inFlight + count - (share?.mostCounted() ?? Number.POSITIVE_INFINITY)
-    return over <= 0 ? 0 : (counting[over - 1]?.at ?? now) + perMs
+    return Math.min(...free, nextBeyondShare(counted, request))
   }
 
   /**
-   * Returns when the last of `count` calls may be made beyond a share that shrank, in ms since the epoch: at the rate of the share.
-   * Never if that is not allowed.
+   * Returns when the last of `count` calls may be made beyond a share that shrank, in ms since the epoch: at the rate of the share,
+   * while the calls that count leave room. Never if that is not allowed.
    */
   function nextBeyondShare(
     { calls: { times, inFlight, share }, budget: { perMs } }: CountedBudget,
@@ -521,7 +504,10 @@ export function createPacer({
     const now = clock.now()
     const everyMs = perMs / Math.max(1, part - reserveOf(part, { ...request, isShared: false }))
     const lastAt = inFlight > 0 ? now : (times.at(-1)?.at ?? Number.NEGATIVE_INFINITY)
-    return lastAt + count * everyMs
+    const counting = times.filter(({ at }) => at > now - perMs)
+    const over = counting.length + inFlight + count - most
+    const roomAt = over <= 0 ? 0 : (counting[over - 1]?.at ?? now) + perMs
+    return Math.max(lastAt + count * everyMs, roomAt)
   }
 
   /**
@@ -583,8 +569,7 @@ export function createPacer({
     const count = writers.countWriters(owner)
     const evenly = writtenAt + (perMs * count) / allowedCount
     const oldest = madeCount === 0 ? undefined : times[firstIndex]
-    const mostCounted = share?.mostCounted()
-    const room = (mostCounted === undefined ? allowedCount : Math.max(part, mostCounted)) - madeCount
+    const room = Math.max(allowedCount, share?.mostCounted() ?? 0) - madeCount
     // Without room, `readyAt` has the time.
     if (!oldest || most > part || room <= 0) return evenly
     return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (room / count + 1))

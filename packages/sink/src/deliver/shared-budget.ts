@@ -23,8 +23,6 @@ export interface SharedBudget {
    * let texts divide what other calls leave.
    */
   growing(): number
-  /** Returns how many callers this budget delays now, apart from growing texts. */
-  waiting(): number
   /** Returns how many calls of this process count now: those of the last `windowMs`, and those in flight. */
   used(): number
   /** Returns the calls of `used()`, by how long they count at most. There are up to 30 entries, the longest first. */
@@ -43,9 +41,8 @@ export interface SharedBudget {
    * `growsTo`: what the share is to be once others no longer count what they made. Growing texts are spaced by it, so that they use
    * what becomes free at once. Default: the share.
    *
-   * `mostCounted`: more than the share if that is smaller than what was used. Calls then go on, one per `windowMs / share`, while fewer
-   * than this count. Otherwise, the process would be silent until enough of its calls no longer count. Less than the share if no more
-   * calls may count for the moment, but a part of this size is to be spread over the window. Default: the share.
+   * `mostCounted`: for a share that is smaller than what was used. Calls then go on, one per `windowMs / share`, while fewer than
+   * this count. Without it, the process would be silent until enough of its calls no longer count. Default: the share.
    */
   setShare(
     share: number,
@@ -63,12 +60,6 @@ export interface SharedBudget {
    * Pauses of a single chat and those of `freeze` are not reported. Returns a function that removes the listener.
    */
   onFrozen(listener: (forMs: number) => void): () => void
-  /**
-   * Calls the listener when the platform pauses one chat of this process, with the time in ms, and does not tell whether that limit is
-   * for all chats. If it does so in another process, too, it may be: then call `freeze` in all. Returns a function that removes the
-   * listener.
-   */
-  onChatFrozen(listener: (forMs: number) => void): () => void
   /**
    * Calls the listener when this budget begins to delay a caller, because the share is used up. A larger one may help. Returns a
    * function that removes the listener.
@@ -89,8 +80,8 @@ export interface Share extends Omit<SharedBudget, 'freeze' | 'used' | 'usedFor' 
   steps(): readonly [ShareStep, ...ShareStep[]]
   /** What the share is to be soon, see `setShare`. */
   growsTo(): number
-  /** How many calls may count, see `setShare`. Undefined: as many as the share. */
-  mostCounted(): number | undefined
+  /** How many calls may count while they are more than the share, see `setShare`. */
+  mostCounted(): number
   /** Counts a caller's text as growing. `wantedCalls` returns how many calls it wants within the budget's window. */
   startWriting(by: object, wantedCalls: () => number): void
   /** Call it when no text of the caller waits. It still counts for `pauseMs`, because text arrives in pieces. */
@@ -112,8 +103,6 @@ export interface Share extends Omit<SharedBudget, 'freeze' | 'used' | 'usedFor' 
   loseTurn(by: object): void
   /** Reports a pause to the listeners. */
   reportFrozen(forMs: number): void
-  /** Reports a pause of one chat that may be for all to the listeners. */
-  reportChatFrozen(forMs: number): void
 }
 
 /** A share that counts from a time on. */
@@ -159,7 +148,7 @@ export function createShare(
   /** Ordered by time and by calls. The first counts already. */
   let steps: readonly [ShareStep, ...ShareStep[]] = [{ calls: total, from: Number.NEGATIVE_INFINITY }]
   let next = total
-  let most: number | undefined
+  let most = 0
   let made: { readonly at: number; readonly by: object }[] = []
   /** The growing texts, how many calls each wants, and since when it pauses. */
   const writing = new Map<object, { readonly wantedCalls: () => number; readonly pausedAt: number | undefined }>()
@@ -168,7 +157,6 @@ export function createShare(
   /** The growing texts that are due, by caller. */
   const dueTexts = new Map<object, { readonly since: number; readonly lookedAt: number }>()
   const listeners = new Set<(forMs: number) => void>()
-  const chatListeners = new Set<(forMs: number) => void>()
   const delayListeners = new Set<() => void>()
   const beganAt = clock.now()
   return {
@@ -176,7 +164,6 @@ export function createShare(
     windowMs,
     demand: () => growing() + needed(),
     growing,
-    waiting,
     setShare,
     steps: currentSteps,
     growsTo: () => next,
@@ -188,7 +175,6 @@ export function createShare(
     },
     endWriting: (by) => {
       writing.delete(by)
-      waitingSince.delete(by)
       dueTexts.delete(by)
     },
     forget: (by) => {
@@ -228,28 +214,16 @@ export function createShare(
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    reportChatFrozen: (forMs) => {
-      for (const listener of chatListeners) listener(forMs)
-    },
-    onChatFrozen: (listener) => {
-      chatListeners.add(listener)
-      return () => chatListeners.delete(listener)
-    },
   }
 
   /** Returns the calls per window of other callers that were made lately, and one for each that waits. Rounded up. */
   function needed(): number {
     const now = clock.now()
+    for (const [by, at] of waitingSince) if (at < now - windowMs - lookAgainMs) waitingSince.delete(by)
     // A process that began a moment ago has made few calls, however many it needs. Its clock may have been set back since.
     const overMs = Math.min(demandMs, Math.max(windowMs, now - beganAt))
     const count = made.filter(({ at }) => at > now - demandMs).length
-    return Math.ceil((count * windowMs) / overMs) + waiting()
-  }
-
-  function waiting(): number {
-    const now = clock.now()
-    for (const [by, at] of waitingSince) if (at < now - windowMs - lookAgainMs) waitingSince.delete(by)
-    return [...waitingSince.keys()].filter((by) => !writing.has(by)).length
+    return Math.ceil((count * windowMs) / overMs) + [...waitingSince.keys()].filter((by) => !writing.has(by)).length
   }
 
   /** Returns the calls per window that growing texts want. Rounded up. */
@@ -263,7 +237,7 @@ export function createShare(
 
   /** Lowers all steps to the share. If it is larger than the first, its step begins when one at least as large would have. */
   function setShare(share: number, options: Parameters<SharedBudget['setShare']>[1] = {}): void {
-    const { afterMs = windowMs, isFree = false, growsTo = share, mostCounted } = options
+    const { afterMs = windowMs, isFree = false, growsTo = share, mostCounted = 0 } = options
     if (!Number.isInteger(share) || share < 0 || share > total)
       throw new SinkError(
         'invalid',

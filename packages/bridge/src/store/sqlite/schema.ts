@@ -116,8 +116,8 @@ export function tablesOf(database: Database, clock: Clock): Tables {
       shares: shares.rows().map(([budget, member, ...numbers]) => {
         const [demand = 0, growing = 0, share = 0, reserved = 0, ...more] = numbers.map(Number)
         const [expiresAt = 0, windowMs = 0, isCounted = 0] = more
-        // One member is admitted at a time, so none began before another one ended, and no chat of another one is stopped.
-        const times = { since: expiresAt, expiresAt, windowMs, chatFrozenUntil: 0 }
+        // One member is admitted at a time, so none began before another one ended.
+        const times = { since: expiresAt, expiresAt, windowMs }
         const part = { demand, growing, share, reserved, ...times, isCounted: isCounted === 1 }
         return { budget: keyText(budget), member: keyText(member), ...part }
       }),

@@ -74,8 +74,12 @@ export const executionPrefix = 'execution/'
 const logPrefix = 'log/'
 /** The prefix of the keys of the newest runs of sessions. */
 const newestPrefix = 'newest/'
-/** How long finished executions are listed, and how long the newest of a session is remembered, in ms. */
+/** How long finished executions are listed, in ms. */
 const listedMs = 3_600_000
+/**
+ * How long the newest run of a session is remembered after its post and its end, in ms: a day, because an agent may go on that long
+ * in the background. Not longer, because each start looks at all of these sessions.
+ */
 const newestMs = 86_400_000
 /** How long a log is stored while its answer is delivered, in ms. If that takes longer than an hour, it is stored again. */
 const loggedMs = 7_200_000

@@ -316,8 +316,9 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
 
   /** Starts a timer for each place with stored entries. The policy then decides, or the list is posted. */
   async function restoreBacklog(): Promise<void> {
-    for (const name of await state.queues('backlog/')) {
-      const entries = await state.queue(name)
+    // Reads that wait at the same time are sent together.
+    const names = await state.queues('backlog/')
+    for (const entries of await Promise.all(names.map((name) => state.queue(name)))) {
       const [first] = entries
       if (!first) continue
       const place = toQueuedPrompt(first.value)

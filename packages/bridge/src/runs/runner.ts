@@ -691,14 +691,16 @@ export async function moveToCurrentKeys(
     await state.commit([{ type: 'remove', key }, { type: 'remove', key: logKey }, write, ...moved])
   }
   const waiting: QueuedPrompt[] = []
-  for (const queue of queues) {
-    for (const { id, value } of await state.queue(queue)) {
-      const prompt = toQueuedPrompt(value)
-      const requeue = enqueue(prompt)
-      const removal: Write = { type: 'dequeue', queue, id }
-      if (requeue.queue !== queue) await state.commit([removal, requeue])
-      waiting.push(prompt)
-    }
+  // Reads that wait at the same time are sent together.
+  const entries = await Promise.all(
+    queues.map(async (queue) => (await state.queue(queue)).map((entry) => ({ ...entry, queue }))),
+  )
+  for (const { queue, id, value } of entries.flat()) {
+    const prompt = toQueuedPrompt(value)
+    const requeue = enqueue(prompt)
+    const removal: Write = { type: 'dequeue', queue, id }
+    if (requeue.queue !== queue) await state.commit([removal, requeue])
+    waiting.push(prompt)
   }
   return waiting
 }

@@ -65,3 +65,24 @@ test('a request that two chats show is one span in the run of each', () => {
   ])
   expect(spans.map(({ attributes }) => attributes['reply.result'])).toEqual(['answered', 'answered'])
 })
+
+test('a request that moved to another chat ends in the run of each once it ends, or else with the run', () => {
+  const moved = { ...ask, chat: '8', executionID: 'abc456' }
+  const ends = traced([
+    { ...ask, phase: 'asked', at: 1000 },
+    { ...ask, requestID: 'per_10', phase: 'asked', at: 1500 },
+    { ...moved, phase: 'asked', at: 2000 },
+    { ...moved, phase: 'answered', at: 3000, actorID: '1', actorChannel: 'tg' },
+    { ...delivery, at: 4000, calls: 1, rateLimited: 0, deliveredMs: 3000 },
+  ]).map(({ attributes, endTime }) => [
+    attributes['reply.chat'],
+    attributes['reply.request'],
+    attributes['reply.answered_by'],
+    ms(endTime),
+  ])
+  expect(ends).toEqual([
+    ['7', 'per_1', 'tg:1', 3000],
+    ['8', 'per_1', 'tg:1', 3000],
+    ['7', 'per_10', undefined, 4000],
+  ])
+})

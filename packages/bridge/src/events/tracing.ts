@@ -63,7 +63,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     if (outcome !== 'completed')
       span.setStatus({ code: SpanStatusCode.ERROR, ...(reason !== undefined && { message: reason }) })
     // Without a reply, no delivery event follows.
-    if (outcome === undefined) runs.end(key, at)
+    if (outcome === undefined) endRun(key, at)
   }
 
   /** Adds the figures of the delivery to the run's span, and ends it. Does nothing without an open span. */
@@ -79,29 +79,37 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
       'reply.calls': calls,
       'reply.rate_limited': rateLimited,
     })
+    endRun(key, at)
+  }
+
+  /** Ends the span of a run, and those of its asks that are open: they moved to a chat of another process, which saw their end. */
+  function endRun(key: string, at: number): void {
     runs.end(key, at)
+    for (const ask of asks.keys()) if (ask.startsWith(`${key}/`)) asks.end(ask, at)
   }
 
   /**
    * Opens a span when the ask is asked: below the run's, or without one below the active span. At any later phase, adds the
-   * result to it and ends it.
+   * result to its spans in all runs and ends them: a chat that an ask moved away from has no event of its end.
    */
   function traceAsk(event: AskEvent): void {
-    const { phase, at, requestID, askType, decision, actorID, actorChannel } = event
+    const { phase, at, sessionID, requestID, askType, decision, actorID, actorChannel } = event
     const run = runs.get(runKey(event))
-    // Several chats may show the same ask.
-    const key = `${runKey(event)}/${requestID}`
+    const ask = `/${sessionID}/${requestID}`
     if (phase === 'asked') {
       const parent = run ? trace.setSpan(context.active(), run) : context.active()
       const attributes = { ...placeAttributes(event), 'reply.request': requestID, 'reply.ask': askType }
-      asks.add(key, tracer.startSpan('reply.ask', { startTime: new Date(at), attributes }, parent))
+      asks.add(`${runKey(event)}${ask}`, tracer.startSpan('reply.ask', { startTime: new Date(at), attributes }, parent))
       return
     }
-    const span = asks.get(key)
-    span?.setAttribute('reply.result', phase)
-    if (decision !== undefined) span?.setAttribute('reply.decision', decision)
-    if (actorID !== undefined) span?.setAttribute('reply.answered_by', `${actorChannel}:${actorID}`)
-    asks.end(key, at)
+    for (const key of asks.keys()) {
+      if (!key.endsWith(ask)) continue
+      const span = asks.get(key)
+      span?.setAttribute('reply.result', phase)
+      if (decision !== undefined) span?.setAttribute('reply.decision', decision)
+      if (actorID !== undefined) span?.setAttribute('reply.answered_by', `${actorChannel}:${actorID}`)
+      asks.end(key, at)
+    }
   }
 }
 
@@ -121,13 +129,15 @@ function placeAttributes(event: AskEvent | DeliveryEvent | RunEvent): Record<str
 function createOpenSpans(): {
   /** Returns the span of a key. Undefined if it has none, or if it ended. */
   get(key: string): Span | undefined
+  /** Returns the keys of all spans that have not ended. */
+  keys(): readonly string[]
   /** Adds a span, and returns it. Ends a span that already has the key, and the oldest beyond `mostOpen`. */
   add(key: string, span: Span): Span
   /** Ends the span of a key at a time in ms since the epoch, and forgets it. Does nothing if there is none. */
   end(key: string, at: number): void
 } {
   const spans = new Map<string, Span>()
-  return { get: (key) => spans.get(key), add, end }
+  return { get: (key) => spans.get(key), keys: () => [...spans.keys()], add, end }
 
   /** Adds a span, and returns it. Ends and forgets a span that already has the key, and the oldest beyond `mostOpen`. */
   function add(key: string, span: Span): Span {

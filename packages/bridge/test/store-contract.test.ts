@@ -31,6 +31,7 @@ const withoutNetwork: StoreContractOptions['skip'] = {
 const oneMember = 'it admits one member at a time'
 const forOneMember: StoreContractOptions['skip'] = {
   'shares leases evenly among 1 to 4 members once they release what they have too many of': oneMember,
+  'gives free leases to the members that beat, without a part for one that has not for half of its time': oneMember,
   'gives the leases of a member that died to others, with the next fence, and fences the last holder': oneMember,
   'gives a lease that several members want alone to one of them, which keeps it': oneMember,
   'admits no members with another layout, and one that wants to be alone only without others': oneMember,

@@ -168,9 +168,11 @@ function leasesAfter(
   const leases = new Map(before.map((lease) => [lease.name, lease]))
   const held = new Set<string>()
   for (const { name, holder, expiresAt } of before) if (holder === member && isValidUntil(expiresAt, now)) take(name)
+  // A member that has not beaten for half of the time is probably dead or stopped. Its part must not wait until it has expired.
+  const rivals = others.filter(({ expiresAt }) => expiresAt > now + forMs / 2)
   const excess: Record<string, number> = {}
   for (const [group, names] of Object.entries(wants)) {
-    const wanting = others.filter(({ groups }) => groups.includes(group)).length + 1
+    const wanting = rivals.filter(({ groups }) => groups.includes(group)).length + 1
     const share = Math.ceil(names.length / wanting)
     let count = names.filter((name) => held.has(name)).length
     for (const name of names) if (count < share && !held.has(name) && take(name)) count++

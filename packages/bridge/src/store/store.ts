@@ -221,7 +221,7 @@ export type Beat =
       readonly leases: readonly StoreLease[]
       /**
        * By group, how many leases the member holds above its share: the number of names, divided by the members that want the
-       * group, rounded up. A group without excess is missing.
+       * group and have beaten within half of `forMs`, rounded up. A group without excess is missing.
        */
       readonly excess: Readonly<Record<string, number>>
       /** How many other members want leases. */

@@ -177,9 +177,10 @@ CREATE FUNCTION "reply".refusal_of(
 $$;
 
 -- Returns a row for each name that a member wants, in their order: how many of its group the member may have and has, and
--- whether the lease is free. A group and a name have the same index in both lists.
+-- whether the lease is free. A group and a name have the same index in both lists. A member that has not beaten for half of for_ms
+-- is probably dead or stopped, so it has no share.
 CREATE FUNCTION "reply".wanted_leases(
-  of_member text, of_groups text[], of_names bytea[], now timestamptz
+  of_member text, of_groups text[], of_names bytea[], for_ms float8, now timestamptz
 ) RETURNS TABLE (of_group text, of_name bytea, at bigint, most bigint, held bigint, is_free boolean) LANGUAGE sql STABLE AS $$
   SELECT w.g, w.name, w.at, (w.count + others.count) / (1 + others.count),
     count(*) FILTER (WHERE l.holder = of_member) OVER (PARTITION BY w.g), l.name IS NULL
@@ -190,17 +191,18 @@ CREATE FUNCTION "reply".wanted_leases(
   JOIN LATERAL (
     SELECT count(*) AS count FROM "reply".members AS m
     WHERE m.member <> of_member AND w.g = ANY (m.groups) AND "reply".is_valid_until(m.expires_at, now)
+      AND m.expires_at > now + for_ms / 2 * interval '1 ms'
   ) AS others ON true
   LEFT JOIN "reply".leased AS l ON l.name = w.name AND "reply".is_valid_until(l.expires_at, now)
 $$;
 
 -- Returns the free leases that a member is to take.
 CREATE FUNCTION "reply".leases_to_take(
-  of_member text, of_groups text[], of_names bytea[], now timestamptz
+  of_member text, of_groups text[], of_names bytea[], for_ms float8, now timestamptz
 ) RETURNS SETOF bytea LANGUAGE sql STABLE AS $$
   SELECT of_name FROM (
     SELECT of_name, most - held AS lacking, row_number() OVER (PARTITION BY of_group ORDER BY at) AS place
-    FROM "reply".wanted_leases(of_member, of_groups, of_names, now) WHERE is_free
+    FROM "reply".wanted_leases(of_member, of_groups, of_names, for_ms, now) WHERE is_free
   ) AS free WHERE place <= lacking
 $$;
 
@@ -365,7 +367,7 @@ BEGIN
   -- The lock of the state comes first, so that no member waits for the commits that another one waits for.
   refusal := "reply".refusal_of(of_member, of_layout, wants_alone, now);
   IF refusal IS NOT NULL THEN RETURN json_build_object('refused', refusal); END IF;
-  IF EXISTS (SELECT "reply".leases_to_take(of_member, of_groups, of_names, now)) THEN
+  IF EXISTS (SELECT "reply".leases_to_take(of_member, of_groups, of_names, for_ms, now)) THEN
     is_state_locked := "reply".try_lock_state();
   END IF;
   is_locked := "reply".try_lock_members();
@@ -391,7 +393,7 @@ BEGIN
   -- A lease that became free since then is taken with the next beat.
   IF is_locked AND is_state_locked THEN
     INSERT INTO "reply".leased AS l
-      SELECT name, of_member, 1, until FROM "reply".leases_to_take(of_member, of_groups, of_names, now) AS t(name)
+      SELECT name, of_member, 1, until FROM "reply".leases_to_take(of_member, of_groups, of_names, for_ms, now) AS t(name)
       ON CONFLICT (name) DO UPDATE SET holder = of_member, fence = l.fence + 1, expires_at = until
         WHERE NOT "reply".is_valid_until(l.expires_at, now);
     GET DIAGNOSTICS taken = ROW_COUNT;
@@ -450,7 +452,7 @@ BEGIN
     'excess', (
       SELECT json_agg(json_build_object('g', w.of_group, 'count', w.held - w.most))
       FROM (
-        SELECT DISTINCT of_group, held, most FROM "reply".wanted_leases(of_member, of_groups, of_names, now)
+        SELECT DISTINCT of_group, held, most FROM "reply".wanted_leases(of_member, of_groups, of_names, for_ms, now)
       ) AS w WHERE w.held > w.most
     ),
     'others', (

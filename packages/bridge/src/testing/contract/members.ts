@@ -152,6 +152,28 @@ export const memberClauses = [
     },
   },
   {
+    name: 'gives free leases to the members that beat, without a part for one that has not for half of its time',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const four = { shards: ['a', 'b', 'c', 'd'] }
+      await admitted(one, 'late', { wants: { shards: ['a'] } })
+      requireEqual(
+        namesOf(await admitted(other, 'one', { wants: four })),
+        ['b', 'c'],
+        'The leases beside a living member',
+      )
+      await stage.pass(forMs / 2 - 1)
+      requireEqual(namesOf(await admitted(other, 'one', { wants: four })), ['b', 'c'], 'The leases 1 ms early')
+      await stage.pass(1)
+      const alone = await admitted(other, 'one', { wants: four })
+      requireEqual([namesOf(alone), alone.excess], [['b', 'c', 'd'], {}], 'The leases beside one that does not beat')
+      const back = await admitted(one, 'late', { wants: four })
+      requireEqual(namesOf(back), ['a'], 'What the other one still has')
+      requireEqual((await admitted(other, 'one', { wants: four })).excess, { shards: 1 }, 'What is to be released then')
+      requireEqual(namesOf(await admitted(one, 'late', { wants: four })), ['a'], 'The leases of one that is back')
+    },
+  },
+  {
     name: 'gives a lease that several members want alone to one of them, which keeps it',
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]

@@ -118,23 +118,27 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const member of members) member.wake()
-  const stopping = members.map(async ({ bridge }) => await bridge.stop())
+  const stopping = Promise.all(members.map(async ({ bridge }) => await bridge.stop()))
   let areStopped = false
-  void Promise.all(stopping).then(() => {
+  const stopped = stopping.finally(() => {
     areStopped = true
   })
-  await passes('they are stopped', () => areStopped)
-  for (const one of served) await one.close()
-  balancer.close()
-  await telegram.close()
-  expect(errors).toEqual([])
-  members = []
-  served = []
-  errors = []
-  receiver = undefined
-  allowed = []
-  written = []
-  sessions = []
+  try {
+    await Promise.all([stopped, passes('they are stopped', () => areStopped)])
+    expect(errors).toEqual([])
+  } finally {
+    // The next test begins anew, also after one whose members can't stop.
+    for (const one of served) await one.close()
+    balancer.close()
+    await telegram.close()
+    members = []
+    served = []
+    errors = []
+    receiver = undefined
+    allowed = []
+    written = []
+    sessions = []
+  }
 })
 
 /** The addresses of the members that are awake, the one that gets the next webhook first. */
@@ -148,6 +152,8 @@ function targets(): readonly string[] {
 /** Starts a member. Rejects if its start does. */
 async function startMember(ownToken = token): Promise<Member> {
   const root = `/member${members.length}`
+  // Not those of a later test, if this member outlives its own.
+  const ownErrors = errors
   const { store, shards } = storeOfMember({ memory, clock })
   let released = 0
   let isFrozen = false
@@ -213,7 +219,7 @@ async function startMember(ownToken = token): Promise<Member> {
       ),
     secret: (source) => ('env' in source && source.env === 'SECRET' ? secretToken : ownToken),
     load: async () => platform.channel,
-    onError: (error) => errors.push(error),
+    onError: (error) => ownErrors.push(error),
   })
   const serving = await serveBridge({ bridge, port: 0 })
   served.push(serving)

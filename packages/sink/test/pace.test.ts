@@ -200,9 +200,30 @@ describe('growing text', () => {
     await clock.advance(3000)
     expect(spaced(one.pace, one)).toBe(1875)
     two.pace.setGrowingText(two, 'edit')
+    await clock.advance(1500)
     expect(spaced(one.pace, one)).toBe(2500)
     two.pace.endGrowingText(two, 'settled')
     expect(spaced(one.pace, one)).toBe(1875)
+  })
+
+  test('of a long reply waits for none of the short ones that begin together, until they have grown for 1.5 seconds', async () => {
+    const { clock, of } = setUp({ perChat: { calls: 1000, perMs: 1 }, perClient: { calls: 10, perMs: 5000 } })
+    const nextIn = (pace: ChatPace, owner: object) => pace.spacedAt(owner, 'edit', clock.now()) - clock.now()
+    const long = of('long')
+    long.setGrowingText(long, 'edit')
+    await clock.advance(2000)
+    const short = ['one', 'two', 'three', 'four'].map((id) => of(id))
+    for (const pace of short) pace.setGrowingText(pace, 'edit')
+    const count = () => [long, ...short].map((pace) => nextIn(pace, pace) / 625)
+    expect(count()).toEqual([1, 5, 5, 5, 5])
+    await clock.advance(1499)
+    // A pause does not make a text young again.
+    short[0]?.setGrowingText(short[0], undefined)
+    short[0]?.setGrowingText(short[0], 'edit')
+    short[1]?.endGrowingText(short[1], 'settled')
+    expect(count()).toEqual([1, 4, 5, 4, 4])
+    await clock.advance(1)
+    expect([long, ...short.slice(2)].map((pace) => nextIn(pace, pace) / 625)).toEqual([4, 4, 4])
   })
 
   test('that used more than its part goes on, while the window has room', async () => {

@@ -160,12 +160,23 @@ interface Writers {
   pauseWriting(owner: object): void
   /** Call it when the owner's text grows no more. */
   endWriting(owner: object): void
-  /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
+  /**
+   * Returns among how many writers the owner shares the budget, including itself. One whose text has grown for less than `youngMs`
+   * counts only for other such writers. Drops those whose pause was too long.
+   */
   countWriters(owner: object): number
 }
 
+/**
+ * How long a text grows until longer ones make room for it, in ms. A short answer is over by then, and others would wait for calls that
+ * it never makes.
+ */
+const youngMs = 1500
+
 /** Creates the count of the growing texts among which a budget is shared evenly, without any of them. */
 function createWriters(clock: Clock): Writers {
+  /** Since when the text of each writer grows. */
+  const beganAt = new Map<object, number>()
   const writing = new Set<object>()
   /** When each writer paused, oldest first. */
   const paused = new Map<object, number>()
@@ -173,6 +184,7 @@ function createWriters(clock: Clock): Writers {
 
   /** Counts the owner as a writer until it pauses. */
   function startWriting(owner: object): void {
+    if (!isWriter(owner)) beganAt.set(owner, clock.now())
     paused.delete(owner)
     writing.add(owner)
   }
@@ -188,13 +200,19 @@ function createWriters(clock: Clock): Writers {
     paused.delete(owner)
   }
 
-  /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
+  /** Returns the number of writers, including the owner, and without young ones if it is not young. */
   function countWriters(owner: object): number {
     const now = clock.now()
     for (const [one, since] of paused) {
       if (since + pauseMs > now) break
       paused.delete(one)
     }
-    return writing.size + paused.size + (writing.has(owner) || paused.has(owner) ? 0 : 1)
+    const isYoung = (one: object): boolean => (beganAt.get(one) ?? now) + youngMs > now
+    const others = [...writing, ...paused.keys()].filter((one) => one !== owner)
+    return 1 + others.filter((one) => isYoung(owner) || !isYoung(one)).length
+  }
+
+  function isWriter(owner: object): boolean {
+    return writing.has(owner) || paused.has(owner)
   }
 }

@@ -126,8 +126,11 @@ export interface Texts {
    * one, or takes no files.
    */
   fileUnsent: (name: string, why: string | undefined) => string
-  /** At the end: the files beyond the `most` that a chat gets of one answer. */
-  filesLeft: (names: readonly string[], most: number) => string
+  /**
+   * At the end: the files beyond the `most` that a chat gets of one answer. `unnamed`: how many come after those in `names`, because
+   * a message has no space for more names.
+   */
+  filesLeft: (names: readonly string[], most: number, unnamed: number) => string
   /** Below the beginning of code that will be posted as a file. `lines` is the number of lines so far. */
   fileFollows: (name: string, lines: number) => string
   /** The first line of a permission. `title` is one line, for example `edit: src/a.ts`. */
@@ -311,8 +314,11 @@ export const texts: Texts = {
   correction: 'Corrected:',
   removed: '…',
   fileUnsent: (name, why) => `📎 ${why ?? `The file ${name} can't be sent to this chat.`}`,
-  filesLeft: (names, most) =>
-    `📎 ${counted(names.length, 'more file')}, not sent because a chat gets ${most} of one answer: ${names.join(', ')}`,
+  filesLeft: (names, most, unnamed) => {
+    const all = `📎 ${counted(names.length + unnamed, 'more file')}, not sent because a chat gets ${most} of one answer`
+    if (names.length === 0) return all
+    return `${all}: ${names.join(', ')}${unnamed > 0 ? ` … and ${unnamed} more` : ''}`
+  },
   fileFollows: (name, lines) => `… ${lines} lines: all of them follow in ${name}`,
   file: (name, lines) => `📄 ${name}, ${lines} lines`,
   permission: (title) => `Allow this? ${title}`,

@@ -1,8 +1,14 @@
 import type { Part, ReplyFile, ToolPart } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import type { ReadFile } from '../src/deliver/file-loader.ts'
+import { layout } from '../src/layout/layout.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
 import { FileRefusal, PortError } from '../src/port/port-error.ts'
-import type { FakeFault } from '../src/testing/fake-options.ts'
+import { fakeRender } from '../src/testing/fake.ts'
+import { type FakeFault, fakeLimits } from '../src/testing/fake-options.ts'
+import { texts } from '../src/texts.ts'
+import { filesLeftNote } from '../src/view/attachment.ts'
+import { italic } from '../src/view/format.ts'
 import { call, replyWith, settledWith, text } from './make.ts'
 import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
 
@@ -278,8 +284,34 @@ test('of 500 files in one answer, twenty are sent, and one note names others', a
   const screen = scene.fake.screen()
   expect(screen.flatMap((message) => message.files)).toHaveLength(20)
   expect(screen).toHaveLength(1 + 5 + 1)
-  expect(screen.at(-1)?.text).toMatch(/480 more files.*f20/s)
+  expect(screen.at(-1)?.text).toMatch(/480 more files.*: f20\S*, f21.* … and \d+ more/s)
   expect(undelivered).toHaveLength(480)
+})
+
+test('a message that can’t name all files that were left names the first ones, and how many follow, at each length', () => {
+  const names = Array.from({ length: 24 }, (_, at) => `${'👩‍👩‍👧'.repeat(at % 4)}${at}_a.md`)
+  const { filesLeft } = texts
+  const source = filesLeftNote(names, names.length, texts)
+  const card = { type: 'note', key: 'unsent', source, names } as const
+  const shownAt = (maxLength: number): string => {
+    const limits = { ...fakeLimits, maxLength }
+    const [slot] = layout([card], { render: fakeRender, limits, mode: 'live', texts, ledger: emptyLedger })
+    return slot?.bubble.text ?? expect.fail('It has no message.')
+  }
+  const lengths = Array.from({ length: 25 }, (_, count) => fakeRender(filesLeftNote(names, count, texts)).length)
+  const lengthOf = (count: number): number => lengths[count] ?? 0
+  for (let maxLength = lengthOf(names.length) + 1; maxLength >= lengthOf(0); maxLength--) {
+    const fitting = names.findLastIndex((_, at) => lengthOf(at + 1) <= maxLength) + 1
+    const words = filesLeft(names.slice(0, fitting), 20, names.length - fitting)
+    expect(shownAt(maxLength)).toBe(fakeRender(italic(words)).text)
+    expect(words).toMatch(fitting === 24 ? /24 more files.*23_a\.md$/ : /24 more files/)
+    if (fitting > 0 && fitting < 24) expect(words.endsWith(` … and ${24 - fitting} more`)).toBe(true)
+  }
+  for (let maxLength = lengthOf(0) - 1; maxLength > 2; maxLength--) {
+    expect(shownAt(maxLength)).toMatch(/…$/)
+    expect(shownAt(maxLength)).not.toMatch(/\p{Surrogate}/u)
+    expect(fakeRender(shownAt(maxLength)).length).toBeLessThanOrEqual(maxLength)
+  }
 })
 
 describe('each file is there once', () => {

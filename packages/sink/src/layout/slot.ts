@@ -9,6 +9,7 @@ import type { Actor } from '../port/actor.ts'
 import type { Limits } from '../port/limits.ts'
 import type { AppendStream, Bubble, Button, Render } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
+import { filesLeftNote } from '../view/attachment.ts'
 import type { Flow } from '../view/task.ts'
 import type { Mode } from '../view/view.ts'
 
@@ -159,7 +160,7 @@ export function keptSlot({ key, content }: Entry, card: Card, { render }: Layout
 
 /** Renders the text as a message of the card. Text of other cards than answers and asks is shortened to fit. */
 export function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
-  const bubble = bubbleOf(source, card, options)
+  const bubble = bubbleOf(card.type === 'note' ? listed(card, source, options) : source, card, options)
   const body = hashOf(`${bubble.text}\n${JSON.stringify(controlsOf(bubble))}`)
   const slot = { key, card, bubble, body, whole: body, isGrowing: false }
   if (card.type === 'attachment') return attachmentSlot(slot, card.files)
@@ -184,11 +185,8 @@ function controlsOf({ buttons, form }: Bubble): unknown {
  */
 function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
   const buttons: readonly (readonly Button[])[] = ('buttons' in card && card.buttons) || []
-  const most =
-    card.type === 'answer'
-      ? limits.maxLength
-      : Math.min(limits.maxLength, ledger.caps[card.key]?.most ?? limits.maxLength)
-  const shown = card.type === 'answer' || card.type === 'ask' ? source : shortened(source, most, render)
+  const isWhole = card.type === 'answer' || card.type === 'ask'
+  const shown = isWhole ? source : shortened(source, mostOf(card, { limits, ledger }), render)
   const rendered = render(shown)
   const isPlain = ledger.plain.includes(card.key)
   const form = card.type === 'ask' ? card.form : undefined
@@ -204,6 +202,26 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
     buttons,
     ...(form && { form }),
   }
+}
+
+/** How long a message of the card may be: the platform's limit, or less if it refused that. */
+function mostOf({ key }: Card, { limits, ledger }: Pick<LayoutOptions, 'limits' | 'ledger'>): number {
+  return Math.min(limits.maxLength, ledger.caps[key]?.most ?? limits.maxLength)
+}
+
+/** Returns the note with as many of its names as fit a message, in their order. The text as it is if it lists none, or they all fit. */
+function listed(card: Card & { readonly type: 'note' }, source: string, options: LayoutOptions): string {
+  const { names = [] } = card
+  const fits = (text: string): boolean => options.render(text).length <= mostOf(card, options)
+  if (names.length === 0 || fits(source)) return source
+  const noteOf = (count: number): string => filesLeftNote(names, count, options.texts)
+  let [fitting, tooMany] = [0, names.length]
+  while (tooMany - fitting > 1) {
+    const count = (fitting + tooMany) >> 1
+    if (fits(noteOf(count))) fitting = count
+    else tooMany = count
+  }
+  return noteOf(fitting)
 }
 
 /** Shortens the text to one message and ends it with "…" if it doesn't fit. */

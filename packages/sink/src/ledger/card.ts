@@ -64,6 +64,8 @@ export type Card =
       readonly type: 'note'
       /** Set if it names files that are not posted: their keys. */
       readonly unsent?: readonly string[] | undefined
+      /** Set if it lists these files by their names. It names fewer if not all fit a message. */
+      readonly names?: readonly string[] | undefined
       readonly buttons?: readonly (readonly Button[])[] | undefined
     })
   /** Files of the reply in one post: an album, or a single one. */

@@ -4,6 +4,7 @@ import { fileFacts, toolFacts } from '@reply/core/show'
 import type { Policy } from '../config.ts'
 import type { Card } from '../ledger/card.ts'
 import { attachmentKey, unsentKey, unsentRestKey } from '../ledger/keys.ts'
+import type { Texts } from '../texts.ts'
 import { italic, oneLine } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
@@ -116,9 +117,14 @@ export function attachmentCards(reply: Reply, options: ViewOptions): readonly Pl
   const last = rest.at(-1)
   if (!isSettled || !last) return cards
   const names = rest.map(({ file }) => nameOfFile(file))
-  const source = italic(texts.filesLeft(names, mostFiles))
-  const left: Card = { type: 'note', key: unsentRestKey, source, unsent: rest.map(({ key }) => key) }
+  const source = filesLeftNote(names, names.length, texts)
+  const left: Card = { type: 'note', key: unsentRestKey, source, unsent: rest.map(({ key }) => key), names }
   return [...cards, { card: left, at: last.at }]
+}
+
+/** Returns the note about files beyond `mostFiles`, with the first `count` of their names. */
+export function filesLeftNote(names: readonly string[], count: number, { filesLeft }: Texts): string {
+  return italic(filesLeft(names.slice(0, count), mostFiles, names.length - count))
 }
 
 /** Returns the cards of files to post. */

@@ -22,6 +22,10 @@ const ask = {
   askedAt: 1,
   questions: [{ header: 'Colour', question: 'Which?', options: [], multiple: false, custom: true }],
 } as const
+const [second, third] = [
+  { ...ask, requestID: 'que_2' },
+  { ...ask, requestID: 'que_3' },
+]
 const asking: Reply = { ...emptyReply('s1'), phase: 'blocked', asks: [ask] }
 
 const own: ChatPlace = { channel: 'tg', chat: { id: '1' } }
@@ -46,7 +50,13 @@ function startProcess(
     /** What came of the post of an ask. */
     readonly postOf?: (requestID: string) => 'made' | 'failed' | undefined
   } = {},
-): { readonly posts: (string | undefined)[]; readonly errors: Error[]; readonly end: () => void } {
+): {
+  readonly posts: (string | undefined)[]
+  readonly errors: Error[]
+  readonly end: () => void
+  /** Changes which asks are pending. */
+  readonly update: (asks: Reply['asks']) => void
+} {
   const posts: (string | undefined)[] = []
   const errors: Error[] = []
   const state = stateOf(store)
@@ -65,7 +75,7 @@ function startProcess(
         ann: { ids: ['tg:1', 'sl:U1'], may: ['approve'] },
         bob: { ids: ['sl:U2'], may: ['prompt'] },
       }),
-      ...{ state, config: { router: { quietMs: 10_000 } }, onError: (error) => void errors.push(error) },
+      ...{ state, clock, config: { router: { quietMs: 10_000 } }, onError: (error) => void errors.push(error) },
     },
     {
       ...{ places, server: 'home', origin: 'From the terminal' },
@@ -75,7 +85,9 @@ function startProcess(
   )
   observer.replyStarted?.({ type: 'replyStarted', reply: asked })
   const end = (): void => void observer.replySettled?.({ type: 'replySettled', outcome: 'completed', reply: settled })
-  return { posts, errors, end }
+  const update = (asks: Reply['asks']): void =>
+    void observer.askChanged?.({ type: 'askChanged', ask, reply: { ...asking, asks } })
+  return { posts, errors, end, update }
 }
 
 const settled: Reply = { ...asking, phase: 'settled', outcome: 'completed', asks: [] }
@@ -142,6 +154,84 @@ test('an ask that is over is not told again, nor in a chat that refuses it', asy
   expect([refused.posts, await store.read(toldKey)]).toEqual([['1'], '"told"'])
 })
 
+test('a request that comes after one was told is told once it has waited by itself, also while the first one waits', async () => {
+  const { clock, store } = createStage()
+  const { posts, update } = startProcess(clock, store, async () => {})
+  await passes(clock, 5)
+  update([ask, second])
+  await passes(clock, 7)
+  // One message for both.
+  expect([posts.length, await store.read('told/que_2/tg/1/')]).toEqual([1, '"told"'])
+  update([ask, second, third])
+  await passes(clock, 9)
+  expect(posts.length).toBe(1)
+  await passes(clock, 1)
+  expect(posts.length).toBe(2)
+  await passes(clock, 60)
+  expect([posts.length, await store.read('told/que_3/tg/1/')]).toEqual([2, '"told"'])
+})
+
+test('a request that comes while the chat is being told is told by itself', async () => {
+  const { clock, store } = createStage()
+  let finish = (): void => {}
+  const isPosted = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const { posts, update } = startProcess(clock, store, async () => await isPosted)
+  await passes(clock, 10)
+  update([ask, second])
+  await passes(clock, 60)
+  expect(posts.length).toBe(1)
+  finish()
+  await passes(clock, 60)
+  expect(posts.length).toBe(2)
+})
+
+test('a request waits from when it came, also if the one before it is answered meanwhile', async () => {
+  const { clock, store } = createStage()
+  const { posts, update } = startProcess(clock, store, async () => {})
+  await passes(clock, 5)
+  update([ask, second])
+  await passes(clock, 3)
+  update([second])
+  await passes(clock, 6)
+  expect(posts).toEqual([])
+  await passes(clock, 1)
+  expect(posts.length).toBe(1)
+})
+
+test('after a restart, what was told stays silent, and each other request has its own time', async () => {
+  const { clock, store } = createStage()
+  const first = startProcess(clock, store, async () => {})
+  await passes(clock, 12)
+  first.end()
+  const next = startProcess(clock, store, async () => {}, { asked: { ...asking, asks: [ask, second] } })
+  await passes(clock, 5)
+  next.update([ask, second, third])
+  await passes(clock, 4)
+  expect(next.posts).toEqual([])
+  await passes(clock, 2)
+  expect([next.posts.length, await store.read('told/que_3/tg/1/')]).toEqual([1, '"told"'])
+  next.end()
+  const last = startProcess(clock, store, async () => {})
+  await passes(clock, 5)
+  last.update([ask, { ...ask, requestID: 'que_4' }])
+  await passes(clock, 9)
+  expect(last.posts).toEqual([])
+  await passes(clock, 1)
+  expect(last.posts.length).toBe(1)
+})
+
+test('an ask that the chat refuses to be told of does not keep back one that comes later', async () => {
+  const { clock, store } = createStage()
+  const post = async (nth: number): Promise<void> => await (nth === 1 ? fail('refused') : undefined)
+  const { posts, update } = startProcess(clock, store, post)
+  await passes(clock, 10)
+  update([ask, second])
+  await passes(clock, 10)
+  expect([posts.length, await store.read('told/que_2/tg/1/')]).toEqual([2, '"told"'])
+})
+
 test('each mirror is told once, with those who may answer as mentions where others are too', async () => {
   const { clock, store } = createStage()
   const told: string[] = []
@@ -179,7 +269,6 @@ test('an ask that was posted loudly, because a prompt of the chat had joined the
 })
 
 test('an ask that the platform refused is not said to be above, and one that is not posted yet is told later', async () => {
-  const second = { ...ask, requestID: 'que_2' }
   const posts = new Map<string, 'made' | 'failed'>()
   const told: string[] = []
   const tell = async (asked: Reply): Promise<HandClock> => {

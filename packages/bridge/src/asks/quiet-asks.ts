@@ -1,4 +1,5 @@
-import { pendingAsks, type ReplyObserver } from '@reply/core'
+import { type Clock, pendingAsks, type ReplyObserver } from '@reply/core'
+import { stopwatch } from '@reply/core/internal'
 import { PortError } from '@reply/sink/channel'
 import { backOffMs } from '@reply/sink/internal'
 import type { Channels } from '../chats/channels.ts'
@@ -35,82 +36,126 @@ export interface QuietRun {
 /**
  * Returns an observer of a run that was started elsewhere, whose asks were posted silently. If one is still pending after
  * `router.quietMs`, posts a message that notifies in each place, and in a shared chat mentions the people who may answer. Once for
- * all that wait then, also if several processes follow the run one after the other. Says so if the platform refused all of them, and
- * waits until one is posted or refused. Before each post, stores that it begins: a process that finds that counts it as one without a
- * result.
+ * all that wait then, also if several processes follow the run one after the other: an ask that comes later is told by itself. Says so
+ * if the platform refused all of them, and waits until one is posted or refused. Before each post, stores that it begins: a process
+ * that finds that counts it as one without a result.
  */
 export function quietAsks(
   {
     channels,
     people,
     state,
+    clock,
     config,
     onError,
   }: {
     readonly channels: Pick<Channels, 'post' | 'postOfAsk'>
     readonly people: Pick<People, 'expectedAnswerers'>
     readonly state: State
+    readonly clock: Clock
     readonly config: { readonly router: Pick<RouterConfig, 'quietMs'> }
     readonly onError: (error: Error) => void
   },
   { places, server, origin, execution }: QuietRun,
   timers: Timers,
 ): ReplyObserver {
-  let waiting = ''
-  let pending: readonly string[] = []
+  /** How many ms ago each pending ask was first seen, by request, the first one first. Without those that were posted loudly. */
+  let pending: ReadonlyMap<string, () => number> = new Map()
+  let sessionID = ''
+  const updates = places.map(tellWhenQuiet)
   return askObserver((reply) => {
     const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)
-    pending = asks.map(({ requestID }) => requestID)
-    const [first] = asks
-    if (first?.requestID === waiting) return
-    for (const place of places) timers.clear(toldKey(waiting, place))
-    waiting = first?.requestID ?? ''
-    if (!first || !isQuietRun(execution())) return
-    for (const place of places) tellAfter(config.router.quietMs, place, first.requestID, reply.sessionID)
+    const isQuiet = isQuietRun(execution())
+    const quiet = asks.filter(({ requestID }) => isQuiet || pending.has(requestID))
+    pending = new Map(quiet.map(({ requestID }) => [requestID, pending.get(requestID) ?? stopwatch(clock)]))
+    sessionID = reply.sessionID
+    for (const update of updates) update()
   })
 
-  /** Tells a chat in so many ms, and again with increasing pauses while that has no effect, unless the ask no longer waits. */
-  function tellAfter(delayMs: number, place: ChatPlace, requestID: string, sessionID: string, failures = 0): void {
-    timers.restart(toldKey(requestID, place), delayMs, () => {
-      void tell(place, requestID, sessionID, failures === 0)
-        .then((isOver) => {
-          if (!isOver && waiting === requestID)
-            tellAfter(backOffMs(failures), place, requestID, sessionID, failures + 1)
-        })
-        .catch(onError)
-    })
+  /** Returns what to call when the pending asks have changed. It tells the chat of each that has waited for long enough, one at a time. */
+  function tellWhenQuiet(place: ChatPlace): () => void {
+    const timer = `told/${execution().id}/${placeKey(place)}`
+    /** The asks that the chat was told of, or does not take. */
+    const over = new Set<string>()
+    /** The ask that the timer or the post is for. */
+    let next: string | undefined
+    let failures = 0
+    let isTelling = false
+    return update
+
+    /** Starts the timer of the first ask that the chat was not told of. */
+    function update(): void {
+      const [first, sinceSeen] = [...pending].find(([id]) => !over.has(id)) ?? []
+      if (isTelling || first === next) return
+      next = first
+      failures = 0
+      timers.clear(timer)
+      if (first !== undefined && sinceSeen) tellAfter(config.router.quietMs - sinceSeen(), first)
+    }
+
+    /** Tells the chat in so many ms, and again with increasing pauses while that has no effect and the ask still waits. */
+    function tellAfter(delayMs: number, requestID: string): void {
+      timers.restart(timer, Math.max(0, delayMs), () => {
+        isTelling = true
+        void tell(place, requestID, failures === 0)
+          .catch((error) => {
+            onError(error)
+            return [requestID]
+          })
+          .then((ids) => {
+            for (const id of ids) over.add(id)
+            isTelling = false
+            if (pending.has(requestID) && !over.has(requestID)) return tellAfter(backOffMs(failures++), requestID)
+            next = undefined
+            update()
+          })
+      })
+    }
   }
 
-  /** Posts the message, unless it may be there twice then. Resolves with whether no other post is needed. */
-  async function tell(place: ChatPlace, requestID: string, sessionID: string, isFirst: boolean): Promise<boolean> {
-    const key = toldKey(requestID, place)
-    const before = await state.withRetries(() => state.read(key))
-    const doubtful = before === undefined ? 0 : toHint(before)
-    if (doubtful === 'told' || doubtful >= mostDoubtful) return true
-    const posts = await Promise.all(pending.map((id) => channels.postOfAsk(place, id)))
-    const isShown = posts.includes('made')
-    if (!isShown && !posts.includes('failed')) return false
-    const begun = JSON.stringify(doubtful + 1)
-    if (!(await replace(key, before, begun))) return true
+  /** Posts the message, unless it may be there twice then. Resolves with all asks that need no other post. */
+  async function tell(place: ChatPlace, requestID: string, isFirst: boolean): Promise<readonly string[]> {
+    const rows = await Promise.all([...pending.keys()].map(async (id) => await readRow(place, id)))
+    const over = rows.filter(({ doubtful }) => doubtful >= mostDoubtful)
+    // The others may not have waited for long enough.
+    if (over.some(({ id }) => id === requestID)) return over.map(({ id }) => id)
+    const waiting = rows.filter(({ doubtful, post }) => doubtful < mostDoubtful && post !== undefined)
+    if (waiting.length === 0) return over.map(({ id }) => id)
+    const all = [...over, ...waiting].map(({ id }) => id)
+    // Another process tells the chat if this fails.
+    if (!(await commit(waiting.map(({ key, before, begun }) => change(key, before, begun))))) return all
+    const done = waiting.map(({ key, begun }) => change(key, begun, told))
     try {
       // Without mentions, a message notifies few people in a channel of Slack or Discord.
       const mentions = people.expectedAnswerers('permission', place, execution().prompt)
+      const isShown = waiting.some(({ post }) => post === 'made')
       const note = { text: isShown ? texts.askWaits(origin) : texts.askWaitsUnshown(origin), mentions }
-      await channels.post(place, note, { server, sessionID }, [change(key, begun, told)])
-      return true
+      await channels.post(place, note, { server, sessionID }, done)
+      return all
     } catch (error) {
       if (!(error instanceof PortError)) throw error
       const { type } = error
       if (isFirst) onError(error)
       const isRetried = type === 'unreachable' || type === 'rate-limited'
-      if (type !== 'ambiguous') await replace(key, begun, isRetried ? before : told)
-      return type !== 'ambiguous' && !isRetried
+      if (isRetried) await commit(waiting.map(({ key, before, begun }) => change(key, begun, before)))
+      if (isRetried || type === 'ambiguous') return over.map(({ id }) => id)
+      await commit(done)
+      return all
     }
   }
 
-  /** Replaces what is stored of an ask. Resolves with false if another process has. */
-  async function replace(...values: Parameters<typeof change>): Promise<boolean> {
-    return await state.withRetries(() => state.commit([change(...values)]))
+  /** Reads what is stored of an ask in a place, and what came of its post. */
+  async function readRow(place: ChatPlace, id: string) {
+    const key = toldKey(id, place)
+    const before = await state.withRetries(() => state.read(key))
+    const stored = before === undefined ? 0 : toHint(before)
+    const doubtful = stored === 'told' ? mostDoubtful : stored
+    return { id, key, before, doubtful, begun: JSON.stringify(doubtful + 1), post: await channels.postOfAsk(place, id) }
+  }
+
+  /** Commits writes. Resolves with false if another process has replaced what is stored. */
+  async function commit(writes: readonly Write[]): Promise<boolean> {
+    return await state.withRetries(() => state.commit(writes))
   }
 }
 

@@ -1,8 +1,17 @@
+import { createHandClock } from '@reply/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { recoveredLedger } from '../src/deliver/transitions.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
+import type { ChannelPort } from '../src/port/port.ts'
+import { PortError } from '../src/port/port-error.ts'
+import { createFake } from '../src/testing/fake.ts'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
+import { intentEntry } from './entries.ts'
+import { createKilledSinks } from './killed-sinks.ts'
 import { asks, replyWith, settledWith, text } from './make.ts'
-import { createScene, type Scene } from './scene.ts'
+import { createScene, rest, type Scene } from './scene.ts'
+import { beginning } from './timeline.ts'
 
 const answer = settledWith([text('It is done.')])
 const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
@@ -210,6 +219,53 @@ test('after a restart during a post, the post is found', async () => {
   scene.show(answer)
   expect(await scene.end()).toMatchObject({ doubtful: 0, undelivered: [] })
   expect(postsIn(scene)).toBe(1)
+})
+
+describe.each([
+  ['that is looked for in vain', 'probe'],
+  ['that can not be looked for', undefined],
+] as const)('a post %s', (_, lookUp) => {
+  /** A chat in which each process is killed during its post, `kills` times, and the next `unclear` posts have no result. */
+  async function killed(kills: number, unclear = 0) {
+    const clock = createHandClock(beginning)
+    const { port, screen } = createFake({ clock, lookUp })
+    let started = 0
+    const post: ChannelPort['post'] = async (bubble, options) => {
+      started += 1
+      if (started <= kills) return await new Promise(() => {})
+      if (started <= kills + unclear) throw new PortError('ambiguous', 'The connection broke.')
+      return await port.post(bubble, options)
+    }
+    const sinks = createKilledSinks({ port: { ...port, post }, clock })
+    sinks.show(answer)
+    for (let kill = 0; kill < kills; kill++) {
+      await clock.advance(60_000, rest)
+      sinks.kill()
+    }
+    const delivery = await sinks.settled()
+    return { ...delivery, started, texts: screen().map((one) => one.text) }
+  }
+
+  test.each([1, 2, 4])('is made after its process was killed during it, %i times', async (kills) => {
+    expect(await killed(kills)).toMatchObject({ undelivered: [], doubtful: kills, texts: ['It is done.'] })
+  })
+
+  test('is given up after five kills, because each may have left a copy', async () => {
+    const reason = 'Its post was tried 5 times, and the platform confirmed none.'
+    const undelivered = [{ key: 'answer#0', type: 'ambiguous', reason }]
+    expect(await killed(6)).toMatchObject({ undelivered, doubtful: 5, started: 5, texts: [] })
+  })
+
+  test('that has no clear answer either counts as tried', async () => {
+    expect(await killed(1, 1)).toMatchObject({ undelivered: [], doubtful: 2, texts: ['It is done.'] })
+    expect(await killed(2, 9)).toMatchObject({ undelivered: [{ key: 'answer#0' }], doubtful: 4, started: 4 })
+  })
+})
+
+test('a message that is tried once is not tried again after its process was killed', () => {
+  const status = { ...emptyLedger, entries: [intentEntry('status', { type: 'status' })] }
+  const { entries, doubtful } = recoveredLedger(status, { isIdempotent: false, canLookUp: false })
+  expect([entries.map(({ state }) => state), doubtful]).toEqual([['doubtful'], 1])
 })
 
 describe('a long answer whose first messages had no result while it grew', () => {

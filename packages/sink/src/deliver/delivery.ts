@@ -61,7 +61,11 @@ const reasons: Readonly<Record<Missing['type'], string>> = {
   'taken-over': 'Another process took over and shows it.',
 }
 
-const unconfirmed = 'It was posted twice, and the platform confirmed neither post.'
+/** Says how often a message was tried without a result. A post that was interrupted may not have been made. */
+function unconfirmed(tries: number): string {
+  if (tries === 2) return 'It was posted twice, and the platform confirmed neither post.'
+  return `Its post was tried ${tries} times, and the platform confirmed none.`
+}
 
 const unposted = 'The chat takes no files, or not as many of one answer. It names this one.'
 
@@ -110,8 +114,8 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
           ({ key: attachmentKey([key]), card: 'attachment', files: [key], type: 'refused', reason: unposted }) as const,
       ),
       ...uncertain.map(
-        ({ key, type: card, files }) =>
-          ({ key, card, ...(files && { files }), type: 'ambiguous', reason: unconfirmed }) as const,
+        ({ key, type: card, files, tries }) =>
+          ({ key, card, ...(files && { files }), type: 'ambiguous', reason: unconfirmed(tries) }) as const,
       ),
       ...messages.map((message) => ({ ...message, type, reason: reasons[type] })),
     ],

@@ -48,6 +48,7 @@ export function withIntent(
     state: 'intent',
     id: isNewID ? id : knownID,
     tries: (before?.tries ?? 0) + 1,
+    interrupted: before?.interrupted,
     at,
     isLoud,
     content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : knownContentOf(slot),
@@ -190,9 +191,17 @@ export function openIntentOf(ledger: Ledger, { key }: Slot): IntentEntry | undef
   return entry?.state === 'intent' ? entry : undefined
 }
 
-/** Whether a post whose tries all had an unknown result is tried again. */
-export function isWorthAnotherTry({ type, tries }: Pick<EntryFields, 'type' | 'tries'>): boolean {
-  return tries < mostTriesOf[type]
+/**
+ * Whether a post whose tries all had an unknown result is tried again. Tries that ended with their process say nothing about the
+ * platform, so up to `mostInterrupted` of them don't count. Messages that are tried only once are not tried again after them either.
+ */
+export function isWorthAnotherTry({
+  type,
+  tries,
+  interrupted = 0,
+}: Pick<EntryFields, 'type' | 'tries' | 'interrupted'>): boolean {
+  const most = mostTriesOf[type]
+  return tries - (most > 1 ? Math.min(interrupted, mostInterrupted) : 0) < most
 }
 
 /** Whether people wait for the message, so that a missing one must be reported. */
@@ -201,7 +210,8 @@ export function isAwaited({ type }: Pick<EntryFields, 'type'>): boolean {
 }
 
 /**
- * How often a message is tried in total while the result of its post stays unknown. Tries that certainly failed don't count.
+ * How often a message is tried in total while the result of its post stays unknown. Tries that certainly failed don't count, nor do
+ * the first ones that were interrupted.
  *
  * - An answer is posted a second time when the platform responds again, so an outage loses nothing and duplicates at most
  *   one message. After that another copy is likelier than a loss, so the delivery lists the message instead.
@@ -221,6 +231,9 @@ const mostTriesOf: Readonly<Record<CardType, number>> = {
   todos: 1,
   reasoning: 1,
 }
+
+/** How many interrupted tries of a message don't count. Each may have left a copy, so there is a limit. */
+const mostInterrupted = 3
 
 /** Returns the fields that an entry copies from its slot. */
 function fieldsOf(
@@ -310,16 +323,24 @@ export function withoutLastTry(ledger: Ledger, intent: IntentEntry): Ledger {
 }
 
 /**
- * Prepares a ledger after a crash: the results of its open intents are unknown. Those without another try become
- * doubtful.
+ * Prepares a ledger after a crash: the results of its open intents are unknown, and tries that had none yet were interrupted. Those
+ * without another try become doubtful.
  */
 export function recoveredLedger(
   ledger: Ledger,
   { isIdempotent, canLookUp }: { readonly isIdempotent: boolean; readonly canLookUp: boolean },
 ): Ledger {
-  const open = ledger.entries.filter((entry) => entry.state === 'intent')
+  const entries = ledger.entries.map((entry) => (entry.state === 'intent' ? asInterrupted(entry) : entry))
+  const open = entries.filter((entry) => entry.state === 'intent')
   if (open.length === 0) return ledger
-  if (isIdempotent || canLookUp) return open.reduce(withUnsureIntent, ledger)
-  const counted = { ...ledger, doubtful: ledger.doubtful + open.length }
+  const recovered = { ...ledger, entries }
+  if (isIdempotent || canLookUp) return open.reduce(withUnsureIntent, recovered)
+  const counted = { ...recovered, doubtful: ledger.doubtful + open.length }
   return open.filter((intent) => !isWorthAnotherTry(intent)).reduce(withDoubt, counted)
+}
+
+/** Returns the intent with one more interrupted try, unless its try ended without a clear answer of the platform. */
+function asInterrupted(intent: IntentEntry): IntentEntry {
+  if (intent.unsureSince !== undefined) return intent
+  return { ...intent, interrupted: (intent.interrupted ?? 0) + 1 }
 }

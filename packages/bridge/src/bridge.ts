@@ -62,7 +62,7 @@ const channelsMs = 1000
 const leaveMs = 1000
 /** How long a stop waits at most for the store to know that this process wants no shards, in ms. */
 const lastBeatMs = 250
-/** The least time between two events about shards, in ms. A handover has many beats, because each release hints at the next one. */
+/** The least time between two beats that tell of shards, in ms. A handover has many beats, because each release hints at the next one. */
 const shardsMs = 1000
 /**
  * How long a start waits for platforms to check its tokens before it takes shards, in ms. One that doesn't answer may be unreachable,
@@ -160,6 +160,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       if (membership.others() > 0) facts.look(name)
       void intake.drain()
       setMenus()
+      if (shards.restoring().length === 0) emitShardsNow()
     },
     onDropped: ({ name }) => {
       intakes.delete(name)
@@ -604,13 +605,18 @@ export function createBridge(options: BridgeOptions): Bridge {
     return Math.max(0, clock.now() - Math.min(clock.now(), ...times))
   }
 
-  /** Emits which shards this process took and gave back since the last time, if it did. Not again within `shardsMs`, unless it ends. */
+  /** Emits which shards this process took and gave back since the last time, if it did. Not again within `shardsMs`. */
   function emitShards(): void {
-    if (!hasStopped && clock.monotonic() - shardsEmittedAt < shardsMs) return
+    if (clock.monotonic() - shardsEmittedAt < shardsMs) return
+    if (emitShardsNow()) shardsEmittedAt = clock.monotonic()
+  }
+
+  /** The same at once. Returns whether it did. */
+  function emitShardsNow(): boolean {
     const changes = shards.takeChanges()
-    if (!changes) return
-    shardsEmittedAt = clock.monotonic()
+    if (!changes) return false
     emit({ type: 'shards', at: clock.wall(), owned: shards.owned(), restoring: shards.restoring(), ...changes })
+    return true
   }
 
   /** Emits what happened to the membership. */
@@ -658,7 +664,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     isClosing = true
     await store.close()
     hasStopped = true
-    emitShards()
+    emitShardsNow()
     if (wasMember) emitMember('left')
   }
 

@@ -63,10 +63,21 @@ test('one event has all shards that a member took or gave back within a second',
   expect([sumOf(second, 'taken'), sumOf(second, 'takenOver')]).toEqual([32, 32])
   expect(await second.metric('takeovers_total')).toBe('32')
   for (const member of [first, second]) {
-    const times = changes(member).map(({ at }) => at)
+    const times = changes(member).flatMap(({ at, restored }) => (restored === 0 ? [at] : []))
     expect(times.slice(1).every((at, index) => at - (times[index] ?? 0) >= 1000)).toBe(true)
     expect(changes(member).at(-1)?.owned).toHaveLength(32)
   }
+})
+
+test('an event tells at once when a member has read the last of the shards that it took', async () => {
+  stage = createHealthStage()
+  const member = await startMember()
+  const told = member.events.flatMap((event) => (event.type === 'shards' ? [event] : []))
+  expect(told.map(({ taken, restoring }) => [taken, restoring.length])).toEqual([
+    [64, 64],
+    [0, 0],
+  ])
+  expect(told.map(({ at }) => at)).toEqual([told[0]?.at, told[0]?.at])
 })
 
 test('a member that stops is not ready at once and healthy until it has stopped, and another one listens', async () => {

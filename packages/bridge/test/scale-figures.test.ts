@@ -89,18 +89,38 @@ describe('takeovers', () => {
 
   const others = allShards.slice(1)
 
-  test('last from the fault of a member until another one takes the shard, also if that is struck, too', () => {
+  test('last from the fault of a member until another one takes the shard, whatever hits the others', () => {
+    const { takeovers, at } = scene()
+    at(0, [others, ['00']], [])
+    at(1000, [others], [], 'struck')
+    // The member that is struck next may have been about to take it.
+    at(3000, [others], [], 'struck')
+    at(5000, [others], [[], [], ['00']])
+    at(5500, [others], [[], [], ['00']], 'struck')
+    at(6000, [others, [], ['00']], [])
+    expect([takeovers.isOpen(), takeovers.takenOverMs, takeovers.struckAgain]).toEqual([false, [5000], []])
+  })
+
+  test('count from both faults if the member that restores the shard is struck, too', () => {
     const { takeovers, at } = scene()
     at(0, [others, ['00']], [])
     at(1000, [others], [], 'struck')
     at(5000, [others], [[], [], ['00']])
-    // Another fault, which does not touch it.
-    at(5500, [others], [[], [], ['00']], 'struck')
     at(6000, [others], [], 'struck')
     expect(takeovers.isOpen()).toBe(true)
     at(9000, [others], [[], ['00']])
     at(11_000, [others, ['00']], [])
-    expect([takeovers.isOpen(), takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([false, [5000], []])
+    expect([takeovers.isOpen(), takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([false, [], []])
+    expect(takeovers.struckAgain).toEqual([{ sinceLastMs: 5000, sinceFirstMs: 10_000 }])
+  })
+
+  test('count from both faults if the database crashes before the shard is taken', () => {
+    const { takeovers, at } = scene()
+    at(0, [others, ['00']], [])
+    at(1000, [others], [], 'struck')
+    at(6000, [others], [], 'isBack')
+    at(6500, [others, ['00']], [])
+    expect([takeovers.takenOverMs, takeovers.struckAgain]).toEqual([[], [{ sinceLastMs: 500, sinceFirstMs: 5500 }]])
   })
 
   test('are told apart from shards that go to another member without a fault', () => {

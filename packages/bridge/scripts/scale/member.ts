@@ -10,8 +10,8 @@ export interface Member extends Upstream {
   /** The CPU time of its present process, in ms. 0 on systems other than Linux. */
   cpuMs(): number
   /**
-   * The names of the shards of which it takes messages, as its log tells. None while it is stopped, after it was killed, and while its
-   * membership has ended.
+   * The names of the shards of which it takes messages, as its log tells. None from when it is stopped until it beats again, after it was
+   * killed, and while its membership has ended.
    */
   taking(): readonly string[]
   /** The names of those that it still reads, likewise. */
@@ -46,8 +46,10 @@ export function startMember(options: {
   const file = createWriteStream(log, { flags: 'a' })
   let { command } = options
   let child: ChildProcess
-  /** The process that was stopped or killed last. */
+  /** The process that was killed last, or stopped and has not beaten since. */
   let struck: ChildProcess | undefined
+  /** Whether that one continues. Others may have its shards, which it learns with its next beat. */
+  let isWoken = false
   let owned: readonly string[] = []
   let restoring: readonly string[] = []
   let isExpired = false
@@ -66,6 +68,7 @@ export function startMember(options: {
     restoring: () => (isWorking() ? restoring : []),
     kill: () => {
       struck = child
+      isWoken = false
       child.kill('SIGKILL')
     },
     suspend,
@@ -114,6 +117,9 @@ export function startMember(options: {
     }
     const [, status] = /"type":"member","status":"(\w+)"/.exec(line) ?? []
     if (status !== undefined) isExpired = status === 'expired'
+    // The log has only late beats, as the first one after a stop is. A process that was stopped before it joined has no late one.
+    const hasBeaten = status === 'joined' || line.includes('"type":"beat"')
+    if (isWoken && hasBeaten && struck === child) struck = undefined
   }
 
   function isWorking(): boolean {
@@ -138,11 +144,12 @@ export function startMember(options: {
     const stopped = child
     write(`stopped for ${Math.round(ms)} ms`)
     struck = stopped
+    isWoken = false
     stopped.kill('SIGSTOP')
     clearTimeout(waking)
     waking = setTimeout(() => {
       waking = undefined
-      if (stopped.signalCode === null && struck === stopped) struck = undefined
+      isWoken = stopped.signalCode === null && struck === stopped
       write('continues')
       stopped.kill('SIGCONT')
     }, ms)

@@ -70,7 +70,7 @@ const liveAnswers = ['tg', 'slack', 'tg', 'tg'] as const
 const mostSilentMs = 2000
 /** How long they could be written, in ms. They are stopped at the end of the part. */
 const maxLiveMs = 600_000
-/** The longest that chats may be without an owner after a kill or a stop, in ms. */
+/** The longest that chats may be without an owner after the last fault that hit them, in ms. */
 const mostTakeoverMs = 8000
 /** Before the first and after the last restart of a rolling restart, and until the last action is seen, in ms. */
 const steadyMs = 3000
@@ -255,7 +255,7 @@ async function playWithFaults(stage: Stage, people: People, options: PlayOptions
   } finally {
     clearInterval(looking)
   }
-  const { takenOverMs, handedOverMs } = takeovers
+  const { takenOverMs, struckAgain, handedOverMs } = takeovers
   isOver = true
   await giving
   await people.settled()
@@ -268,6 +268,16 @@ async function playWithFaults(stage: Stage, people: People, options: PlayOptions
     { name: 'shards taken over after a fault', value: takenOverMs.length },
     { name: 'takeover: p50, ms', value: percentile(takenOverMs, 0.5) },
     { name: 'takeover: worst, ms', value: percentile(takenOverMs, 1), most: mostTakeoverMs, isSpeed: true },
+    { name: 'shards struck again before they were taken over', value: struckAgain.length },
+    {
+      name: 'takeover of those from the last fault: worst, ms',
+      value: Math.max(0, ...struckAgain.map(({ sinceLastMs }) => sinceLastMs)),
+      ...{ most: mostTakeoverMs, isSpeed: true },
+    },
+    {
+      name: 'takeover of those from the first fault: worst, ms',
+      value: Math.max(0, ...struckAgain.map(({ sinceFirstMs }) => sinceFirstMs)),
+    },
     { name: 'shards handed over without a fault', value: handedOverMs.length },
     { name: 'handover: worst, ms', value: Math.max(0, ...handedOverMs), most: mostTakeoverMs, isSpeed: true },
     { name: 'message to prompt: p50, ms', value: percentile(waits, 0.5) },

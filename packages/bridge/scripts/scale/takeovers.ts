@@ -9,15 +9,34 @@ export interface Takeovers {
   isBack(): void
   /** Call it often. */
   look(): void
-  /**
-   * For how long each shard that a fault took from its member was taken by none that runs, in ms. A fault of the member that is about
-   * to take it begins anew.
-   */
+  /** For how long each shard that one fault took from its member was taken by none that runs, in ms. */
   readonly takenOverMs: readonly number[]
+  /**
+   * The same for each shard that another fault hit before it was taken: the member that read it was struck, or the database crashed. A
+   * fault of a member that does not have the shard yet changes nothing.
+   */
+  readonly struckAgain: readonly StruckAgain[]
   /** The same for those that changed their member without a fault, for example because another one joined. */
   readonly handedOverMs: readonly number[]
   /** Whether some shard is taken by no member that runs. */
   isOpen(): boolean
+}
+
+/** A shard that faults hit more than once before a member took it. Times are in ms. */
+export interface StruckAgain {
+  /** From the last fault on, as if it were the only one. */
+  readonly sinceLastMs: number
+  /** From the first one on, which is how long its chats had no bridge. */
+  readonly sinceFirstMs: number
+}
+
+/** A shard that no member takes. */
+interface Open {
+  /** Since when that is so. */
+  readonly firstAt: number
+  /** When the last fault hit it. The same as `firstAt` without one. */
+  readonly lastAt: number
+  readonly kind: 'handover' | 'takeover' | 'struck-again'
 }
 
 /** Creates the measurement. `now` is in ms. */
@@ -26,34 +45,64 @@ export function createTakeovers(
   now: () => number,
 ): Takeovers {
   const takenOverMs: number[] = []
+  const struckAgain: StruckAgain[] = []
   const handedOverMs: number[] = []
-  /** By the name of a shard: since when no member takes it. */
-  const open = new Map<string, { readonly since: number; readonly isByFault: boolean }>()
+  /** By the name of a shard. */
+  const open = new Map<string, Open>()
   /** The shards that members took or restored at the last look. */
   let heldBefore: ReadonlySet<string> = new Set(allShards)
-  return { struck, isBack, look, takenOverMs, handedOverMs, isOpen: () => open.size > 0 }
+  return { struck, isBack, look, takenOverMs, struckAgain, handedOverMs, isOpen: () => open.size > 0 }
 
-  /** A shard counts from now on if the fault hit the member that had it, or was about to. */
+  /** A shard counts from now on if the fault hit the member that took or restored it. */
   function struck(): void {
-    const held = new Set(members.flatMap((member) => [...member.taking(), ...member.restoring()]))
-    for (const shard of heldBefore) if (!held.has(shard)) open.set(shard, { since: now(), isByFault: true })
+    const held = heldNow()
+    for (const shard of heldBefore) {
+      if (held.has(shard)) continue
+      const before = open.get(shard)
+      open.set(shard, { firstAt: now(), ...before, lastAt: now(), kind: before ? 'struck-again' : 'takeover' })
+    }
     heldBefore = held
   }
 
+  /** Those that expired while the database was away were hit by one fault. */
   function isBack(): void {
-    for (const shard of notTaken()) open.set(shard, { since: now(), isByFault: true })
+    for (const shard of notTaken()) {
+      const before = open.get(shard)
+      if (!before || before.kind === 'handover') open.set(shard, { firstAt: now(), lastAt: now(), kind: 'takeover' })
+      else open.set(shard, { ...before, lastAt: now(), kind: 'struck-again' })
+    }
   }
 
   function look(): void {
     const missing = notTaken()
-    for (const shard of missing) if (!open.has(shard)) open.set(shard, { since: now(), isByFault: false })
-    for (const [shard, { since, isByFault }] of open) {
+    for (const shard of missing)
+      if (!open.has(shard)) open.set(shard, { firstAt: now(), lastAt: now(), kind: 'handover' })
+    for (const [shard, one] of open) {
       if (missing.has(shard)) continue
       open.delete(shard)
-      if (isByFault) takenOverMs.push(now() - since)
-      else handedOverMs.push(now() - since)
+      note(one)
     }
-    heldBefore = new Set(members.flatMap((member) => [...member.taking(), ...member.restoring()]))
+    heldBefore = heldNow()
+  }
+
+  function note({ firstAt, lastAt, kind }: Open): void {
+    switch (kind) {
+      case 'handover':
+        handedOverMs.push(now() - firstAt)
+        break
+      case 'takeover':
+        takenOverMs.push(now() - lastAt)
+        break
+      case 'struck-again':
+        struckAgain.push({ sinceLastMs: now() - lastAt, sinceFirstMs: now() - firstAt })
+        break
+      default:
+        kind satisfies never
+    }
+  }
+
+  function heldNow(): ReadonlySet<string> {
+    return new Set(members.flatMap((member) => [...member.taking(), ...member.restoring()]))
   }
 
   function notTaken(): ReadonlySet<string> {

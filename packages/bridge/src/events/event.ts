@@ -236,8 +236,8 @@ export interface ChannelBudget {
 }
 
 /**
- * Shards changed their owner, or take messages now. Emitted after a beat, at most once a second, and once more when this process has
- * stopped.
+ * Shards changed their owner, or take messages now. Emitted after a beat, at most once a second, at once when this process has read
+ * the last one of those that it took, and once more when it has stopped.
  */
 export interface ShardsEvent {
   readonly type: 'shards'

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { secretsOf } from '../src/config/load.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { TranscribeConfig } from '../src/config/schema.ts'
-import { amrSeconds, endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.ts'
+import { amrSeconds, audioTypeOf, endingOf, isAudio, opusSeconds, wavSeconds } from '../src/voice/audio.ts'
 import { checkTranscriber } from '../src/voice/check-transcriber.ts'
 import { cleanTranscript } from '../src/voice/clean-transcript.ts'
 import { createTranscriber, type Transcriber, type Transcription } from '../src/voice/transcriber.ts'
@@ -406,8 +406,33 @@ describe('the text', () => {
 describe('audio', () => {
   test('is told by its media type', () => {
     const types = ['audio/ogg; codecs=opus', 'AUDIO/MPEG', 'application/ogg', 'audio/x-new', 'video/mp4', 'text/plain']
-    expect(types.map((mime) => isAudio({ mime }))).toEqual([true, true, true, true, false, false])
+    expect(types.map((mime) => isAudio({ mime, name: 'file' }))).toEqual([true, true, true, true, false, false])
     expect(types.map(endingOf)).toEqual(['ogg', 'mp3', 'ogg', 'bin', 'bin', 'bin'])
+  })
+
+  test.each([
+    ['note.opus', '', 'ogg'],
+    ['AUD 1.OGG', 'application/octet-stream', 'ogg'],
+    ['note.oga', 'application/octet-stream; a=b', 'ogg'],
+    ['note.m4a', 'Application/Octet-Stream', 'm4a'],
+    ['note.wav', '', 'wav'],
+    ['note.flac', '', 'flac'],
+    ['note.amr', '', 'amr'],
+    ['note.aac', '', 'aac'],
+    ['note.mp3', '', 'mp3'],
+  ])('is told by its name if its type is unknown: %s of %j', (name, mime, ending) => {
+    expect([isAudio({ name, mime }), endingOf(audioTypeOf({ name, mime }))]).toEqual([true, ending])
+  })
+
+  test.each([
+    ['clip.webm', 'application/octet-stream'],
+    ['note.ogg.zip', 'application/octet-stream'],
+    ['ogg', ''],
+    ['constructor', ''],
+    ['note.ogg', 'text/plain'],
+    ['note.mp3', 'application/pdf'],
+  ])('is not told by its name: %s of %j', (name, mime) => {
+    expect([isAudio({ name, mime }), audioTypeOf({ name, mime })]).toEqual([false, mime])
   })
 
   test('of Ogg/Opus tells its length in its last page, and other files don’t', () => {

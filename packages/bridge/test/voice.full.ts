@@ -443,3 +443,68 @@ describe('while it waits, a voice note', () => {
     expect(agent.heard).toEqual(['wait', 'slow words'])
   })
 })
+
+describe('a recording as a document of an unknown type, with a name like that of audio', () => {
+  /** Sends it as clients do that don't know the type. */
+  const attach = (words: string, caption = ''): void => {
+    const file = {
+      kind: 'document',
+      bytes: Buffer.from(words),
+      mime: 'application/octet-stream',
+      name: 'note.OPUS',
+    } as const
+    telegram.say(ann, caption, { from: people.ann, file })
+  }
+
+  test('is heard as Ogg, and its caption answers no question', async () => {
+    await start({
+      transcribe: { ...recogniser(), command: ['/bin/sh', '-c', 'cat "$1"; basename "$1"', 'sh', '{file}'] },
+    })
+    telegram.say(ann, 'ask for the colour')
+    await says('Which colour?')
+    attach('blue', 'Red')
+    await says('never answers a request')
+    expect(answers).toEqual([])
+    telegram.say(ann, 'Green')
+    await says('Did: Red\nbluevoice.ogg')
+    expect(answers).toEqual([{ type: 'answered', answers: [['Green']] }])
+  })
+
+  test('is canceled by /stop and replaced by /edit while it is transcribed', async () => {
+    await start()
+    attach('slow words')
+    await whenBegun()
+    telegram.say(ann, '/stop')
+    await says('Stopped.')
+    attach('slow too')
+    await whenBegun(2)
+    telegram.say(ann, '/edit typed words')
+    await says('Did: typed words')
+    expect(agent.heard).toEqual(['typed words'])
+  })
+
+  test('is understood before it steers, also with /steer', async () => {
+    agent = localAgent(
+      (run, text) => void (text === 'wait' ? held.set(text, run) : answer(run, 'Joined.')),
+      clock,
+      true,
+    )
+    await start({ router: { busy: 'steer' } })
+    await busy()
+    attach('slow words')
+    await whenBegun()
+    attach('slow too', '/steer and')
+    telegram.say(ann, '/queue')
+    await says('1. note')
+    expect(agent.heard).toEqual(['wait'])
+    release()
+    await expect.poll(() => agent.heard.slice(1).join()).toMatch(/^slow words/)
+  })
+
+  test('reaches nothing without a transcriber', async () => {
+    await chats.start({ clock })
+    attach('blue')
+    await says('whisper-cli')
+    expect(agent.heard).toEqual([])
+  })
+})

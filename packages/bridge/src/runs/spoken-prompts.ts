@@ -6,7 +6,7 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, quoted, texts } from '../texts.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
-import { isAudio } from '../voice/audio.ts'
+import { audioTypeOf, isAudio } from '../voice/audio.ts'
 import type { NotUnderstood, Transcription } from '../voice/transcriber.ts'
 import { isAsking } from './active-runs.ts'
 import type { Runner } from './runner.ts'
@@ -173,7 +173,7 @@ export function createSpokenPrompts(
     }
     let result: Transcription
     try {
-      result = await listener.transcribe(download, note.mime, signal, note.seconds)
+      result = await listener.transcribe(download, audioTypeOf(note), signal, note.seconds)
     } catch (error) {
       report('not-downloaded')
       if (!signal.aborted) onError(toError(error))

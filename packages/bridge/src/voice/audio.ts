@@ -25,9 +25,26 @@ function bareType(mime: string): string {
   return mime.split(';', 1).join('').trim().toLowerCase()
 }
 
-/** Whether a file is a voice note or other audio, by its media type. */
-export function isAudio({ mime }: Pick<InboundFile, 'mime'>): boolean {
-  const type = bareType(mime)
+/** Media types by the ending of a file name. Not WebM, which mostly is video. */
+const typesByEnding: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(endings).flatMap(([type, ending]) => (ending === 'webm' ? [] : [[ending, type] as const])),
+  ['opus', 'audio/ogg'],
+  ['oga', 'audio/ogg'],
+])
+
+/** Types of files whose type the client of a person did not know. */
+const unknownTypes: ReadonlySet<string> = new Set(['', 'application/octet-stream'])
+
+/** Returns the media type of a file, or that of its name if its own is unknown and the name has an ending of audio. */
+export function audioTypeOf({ mime, name }: Pick<InboundFile, 'mime' | 'name'>): string {
+  if (!unknownTypes.has(bareType(mime))) return mime
+  const [, ending = ''] = /\.(\w+)$/.exec(name) ?? []
+  return typesByEnding.get(ending.toLowerCase()) ?? mime
+}
+
+/** Whether a file is a voice note or other audio, by its media type. By its name, if the type is unknown. */
+export function isAudio(file: Pick<InboundFile, 'mime' | 'name'>): boolean {
+  const type = bareType(audioTypeOf(file))
   return type.startsWith('audio/') || type === 'application/ogg'
 }
 

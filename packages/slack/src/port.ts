@@ -441,13 +441,13 @@ async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, pl
 /**
  * Finds a stream, and records it as this reply's. `chat.startStream` accepts no metadata, but each message has the author
  * and state of its stream: `user` and `streaming_state` in `ConversationsRepliesResponse` of `@slack/web-api`, whose states
- * are in `events/message.d.ts` of `@slack/types`. The stream is found if exactly one of this app began at that time, is
- * open, and belongs to no other reply. Without one it is `absent`, or `unknown` if
- * Slack may have closed it for its age. Also `unknown` without `messages`, which are undefined if there is more than one page.
+ * are in `events/message.d.ts` of `@slack/types`. The stream is found if exactly one of this app began at that time and after the
+ * message that it replies to, is open, and belongs to no other reply. Without one it is `absent`, or `unknown` if Slack may have
+ * closed it for its age. Also `unknown` without `messages`, which are undefined if there is more than one page.
  */
 async function claimOpenStream(
   messages: readonly SlackFields[] | undefined,
-  { key, since, signal }: LookUpOptions,
+  { key, since, replyTo, signal }: LookUpOptions,
   { call, features, clock }: LookUpTarget,
 ): Promise<LookedUp> {
   if (!messages) return { type: 'unknown' }
@@ -456,7 +456,9 @@ async function claimOpenStream(
   features.ownUserId = me
   const found = messages.flatMap(({ user, streaming_state, ts }) => {
     const isOpen = user === me && streaming_state === 'in_progress' && typeof ts === 'string'
-    const isThen = Number(ts) * 1000 < since + openingMs + skewMs
+    // Both times are of Slack's clock. An earlier process may have left a stream of an earlier reply open.
+    const isEarlier = Number(ts) <= Number(replyTo?.id)
+    const isThen = !isEarlier && Number(ts) * 1000 < since + openingMs + skewMs
     return isOpen && isThen && !features.streamed.has(ts) ? [ts] : []
   })
   const [ts] = found

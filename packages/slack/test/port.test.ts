@@ -63,6 +63,21 @@ describe('a post', () => {
     expect(await port.lookUp?.({ ...looking, key: 'third' })).toEqual({ type: 'absent' })
   })
 
+  test('an open stream of an earlier process that began before the prompt is of another reply', async () => {
+    const { port, slack, clock, root } = await open()
+    const piece = { text: 'It', tasks: [] }
+    await port.stream?.open(piece, { ...posting, key: 'earlier' })
+    await clock.advance(1000)
+    const replyTo = { id: slack.say('C1', 'And now?', { threadTs: root }) }
+    const later = createSlackPort({ api: clientOf(slack), clock, channelId: 'C1', threadTs: root, recipient })
+    const looking = { ...editing, kind: 'stream', key: 'k', since: clock.now(), replyTo } as const
+    expect(await later.lookUp?.(looking)).toEqual({ type: 'absent' })
+    slack.inject({ type: 'accept-then-drop', method: 'chat.startStream' })
+    await ending(later.stream?.open(piece, posting))
+    const ref = { id: slack.screen('C1').at(-1)?.ts, postedAt: expect.any(Number) }
+    expect(await later.lookUp?.(looking)).toEqual({ type: 'there', ref })
+  })
+
   test('a stream is found again by the process that opened or found it, whatever became of it', async () => {
     const { port, slack, clock } = await open()
     const looking = { ...editing, kind: 'stream', since: clock.now() } as const

@@ -77,8 +77,7 @@ export interface MembershipEvents {
   /** Called with each lease that another process has or had, and so this one no longer has. */
   readonly onLost: (lease: HeldLease) => void
   /**
-   * Called after a beat with the number of leases that this process has held above its share for as long as a dead member counts, by
-   * group.
+   * Called after a beat with the number of leases that this process has held above its share for as long as a lease lasts, by group.
    */
   readonly onExcess: (excess: Readonly<Record<string, number>>) => void
   /** Called when this process begins to wait until it is admitted, and when the reason changes. */
@@ -314,8 +313,9 @@ export function createMembership(
   }
 
   /**
-   * Returns the least excess of the beats of `memberMs`. A member that died or was suspended counts for that long, perhaps beside the
-   * process that was started in its place: leases that were given back for it would be taken again a moment later.
+   * Returns the least excess of the beats of `memberMs`. A member that died or was suspended counts for half of that, perhaps beside the
+   * process that was started in its place: leases that were given back for it would be taken again a moment later. Another one may die
+   * right after it.
    */
   function lastingExcess(excess: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
     const now = clock.monotonic()

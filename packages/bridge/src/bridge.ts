@@ -527,6 +527,10 @@ export function createBridge(options: BridgeOptions): Bridge {
       onInboundStatus: (status) => statuses.setStatus(name, status),
       onMoved: async (move) => await storeMove(name, move),
       share: async (chats, fact) => await facts.share(name, chats, fact),
+      onUndelivered: (chat, message) => {
+        const place = { channel: name, chat }
+        void shards.find(shardOf(place, mirrors))?.showUndelivered(place, message).catch(onError)
+      },
       onError,
       clock,
     }

@@ -1,6 +1,7 @@
 import type { Reply, ReplyObserver } from '@reply/core'
 import { pause } from '@reply/core/internal'
-import { createRecent, withResolvers } from '@reply/sink/internal'
+import type { MessageRef } from '@reply/sink'
+import { createRecent, ledgerKeyOf, messageRefsOf, withResolvers } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
@@ -76,6 +77,11 @@ export interface Runner {
    * they should show. If the server tells no ids of prompts, it is the last run of the session. Does nothing without such a run.
    */
   showAgain(sessionID: string, promptID: string): Promise<void>
+  /**
+   * Does so for the run of a message that a platform reports as undelivered, so that its answer counts as one that may be missing. Does
+   * nothing while the run is shown: its sink gets the report.
+   */
+  showUndelivered(place: ChatPlace, message: MessageRef): Promise<void>
   /** Resumes the runs of an earlier process. Does not wait until their asks can be answered again, see `whenRestored`. */
   restoreRuns(): Promise<void>
   /** Resolves when the runs of a place are resumed, at the latest 10 s after `restoreRuns`. */
@@ -128,6 +134,8 @@ export function createRunner(services: BridgeServices): Runner {
   /** The runs that were followed when the bridge stopped. */
   let leftRuns: readonly ActiveRun[] = []
   let isStopped = false
+  /** Resolves when the last report of an undelivered message is handled. */
+  let lastUndelivered: Promise<void> = Promise.resolve()
   return {
     enqueue,
     replace,
@@ -146,6 +154,7 @@ export function createRunner(services: BridgeServices): Runner {
     follow,
     showMissed,
     showAgain,
+    showUndelivered,
     restoreRuns,
     whenRestored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,
@@ -529,6 +538,29 @@ export function createRunner(services: BridgeServices): Runner {
     const last = ofSession.at(-1)
     const run = named ?? (last?.posted?.messageID === undefined ? last : undefined)
     if (run?.phase === 'done') await restoreRun({ ...run, phase: 'delivering' }).begun
+  }
+
+  /** Looks for the message in the ledgers of its chat. One report after the other, because one run may have several messages. */
+  async function showUndelivered(...[place, message]: Parameters<Runner['showUndelivered']>): Promise<void> {
+    const before = lastUndelivered
+    const isShownAgain = before.then(() => showRunOf(place, message))
+    lastUndelivered = isShownAgain.catch(() => {})
+    await isShownAgain
+  }
+
+  /** Shows the run again whose ledger has the message, unless it is shown. */
+  async function showRunOf({ channel, chat }: ChatPlace, { id }: MessageRef): Promise<void> {
+    const prefix = `ledger/${channel}/`
+    const rows = await state.list(`${prefix}${encodeURIComponent(chat.id)}/`)
+    const row = rows.find(({ value }) => messageRefsOf(value).some((ref) => ref.id === id))
+    const found = row && ledgerKeyOf(row.key.slice(prefix.length))
+    if (!found) return
+    const { sessionID, promptID } = found
+    const isShown = runs.all().some((run) => {
+      const { posted, ...execution } = run.execution()
+      return posted?.messageID === undefined ? execution.sessionID === sessionID : posted.messageID === promptID
+    })
+    if (!isShown) await showAgain(sessionID, promptID)
   }
 
   /** Makes `whenRestored` of the place of an execution wait for a promise, too. */

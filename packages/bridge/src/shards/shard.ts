@@ -96,6 +96,8 @@ export interface Shard {
   followWoken(): Promise<void>
   /** As in `Runner`. */
   showAgain(sessionID: string, promptID: string): Promise<void>
+  /** As in `Runner`. */
+  showUndelivered: Runner['showUndelivered']
   /** The bridge's commands, for the platforms' menus. */
   readonly menu: Commands['menu']
   /** How many runs it follows. */
@@ -228,6 +230,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     follow: runner.follow,
     followWoken,
     showAgain: runner.showAgain,
+    showUndelivered: runner.showUndelivered,
     runs: () => runs.all().length,
     unshownForMs: () => {
       const now = clock.now()

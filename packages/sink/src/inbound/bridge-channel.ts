@@ -68,6 +68,11 @@ export interface ChannelHost {
    * acknowledge the webhook then. Default: there is only one process.
    */
   readonly share?: ((chats: readonly Chat[], fact: unknown) => Promise<void>) | undefined
+  /**
+   * Called when the platform reports that it could not deliver a message of the account, also long after the reply with it is over.
+   * Called once for each message.
+   */
+  readonly onUndelivered?: ((chat: Chat, message: MessageRef) => void) | undefined
   /** Stores what the chats show, unless a sink has a store of its own. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** The source of all times and timers. */

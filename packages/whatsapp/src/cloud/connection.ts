@@ -40,6 +40,9 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
   const { phoneNumberId } = config
   const client = createCloudClient({ token, phoneNumberId, apiUrl })
   const reports = sharedReports(client)
+  reports.observeFailures((status) => {
+    for (const chat of chatsOf({ type: 'status', status })) host.onUndelivered?.(chat, status.ref)
+  })
   const newest = createRecent<string>(mostChats)
   const appSecret = host.secret(config.appSecret)
   const verifyToken = host.secret(config.verifyToken)

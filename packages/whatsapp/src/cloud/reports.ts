@@ -35,6 +35,8 @@ interface CloudReports {
   isNews(status: CloudStatus): boolean
   /** Records a status, and closes the chat if it failed because of the 24 h. */
   recordStatus(status: CloudStatus): void
+  /** Calls the listener with each message that a status first says to have failed, also those that this process did not post. */
+  observeFailures(listener: (status: CloudStatus) => void): void
   /** Opens a chat: the person wrote at that time, in ms since the epoch, less than 24 h ago. */
   openChat(person: string, at: number): void
   /**
@@ -89,6 +91,7 @@ function createReports(): CloudReports {
   const unanswered = createRecent<true>(mostPosts)
   const windows = createRecent<ChatWindow>(mostPeople)
   const listeners = new Set<() => void>()
+  const failureListeners = new Set<(status: CloudStatus) => void>()
   /** Since when a channel has listened, in ms since the epoch. */
   let listeningSince = Number.POSITIVE_INFINITY
   let hasStatuses = false
@@ -99,6 +102,7 @@ function createReports(): CloudReports {
     isListening,
     isNews: (status) => status.failure?.code === windowCode || changesPost(status),
     recordStatus,
+    observeFailures: (listener) => void failureListeners.add(listener),
     openChat: (person, at) => setWindow(person, { isClosed: false, since: at }),
     closeChat,
     forChat,
@@ -118,9 +122,10 @@ function createReports(): CloudReports {
     const { ref, key, people, failure } = status
     hasStatuses = true
     if (failure?.code === windowCode) for (const person of people) closeChat(person, ref.postedAt ?? 0)
-    if (key !== undefined && changesPost(status))
-      posts.set(key, new Map([...(posts.get(key) ?? []), [ref.id, reportOf(status)]]))
+    const isNews = key !== undefined && changesPost(status)
+    if (isNews) posts.set(key, new Map([...(posts.get(key) ?? []), [ref.id, reportOf(status)]]))
     notifyListeners()
+    if (isNews && failure) for (const listener of failureListeners) listener(status)
   }
 
   /**

@@ -89,6 +89,8 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
   const { limits } = platform
   const shared = { platform, memory: createStoreMemory(), clock }
   const calls: number[] = []
+  /** Those that showed more of an answer, which Slack counts apart. */
+  const growing: number[] = []
   const answers: Answer[] = []
   const members: Member[] = []
   let names = 0
@@ -118,7 +120,12 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
   const to = clock.now()
   for (const member of members) await member.leave()
   const pauses = answers.flatMap(({ isLive, shownAt }) => (isLive ? [longestPause(shownAt, from, to)] : []))
-  return { longestPauseMs: Math.max(...pauses), callsWithin, calls: calls.filter((at) => at > from).length }
+  return {
+    longestPauseMs: Math.max(...pauses),
+    callsWithin: (ms: number) => mostWithin(calls, ms),
+    growingCallsWithin: (ms: number) => mostWithin(growing, ms),
+    calls: calls.filter((at) => at > from).length,
+  }
 
   /** https://en.wikipedia.org/wiki/Lehmer_random_number_generator */
   function random(): number {
@@ -172,22 +179,23 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
       ...{ pace, platform, clock, until: answer.until, isBegun: answer.shownAt.length > 1 },
       onShown: (isOver) => {
         calls.push(clock.now())
+        if (answer.shownAt.length > 1 && !isOver) growing.push(clock.now())
         answer.shownAt.push(clock.now())
         if (isOver) member.answers.delete(answer)
       },
     })
   }
+}
 
-  /** Returns the most calls within any time of that length. */
-  function callsWithin(ms: number): number {
-    let first = 0
-    let most = 0
-    for (const [last, at] of calls.entries()) {
-      while ((calls[first] ?? at) <= at - ms) first += 1
-      most = Math.max(most, last - first + 1)
-    }
-    return most
+/** Returns the most calls within any time of that length. */
+function mostWithin(calls: readonly number[], ms: number): number {
+  let first = 0
+  let most = 0
+  for (const [last, at] of calls.entries()) {
+    while ((calls[first] ?? at) <= at - ms) first += 1
+    most = Math.max(most, last - first + 1)
   }
+  return most
 }
 
 function longestPause(shownAt: readonly number[], from: number, to: number): number {

@@ -213,7 +213,10 @@ describe('growing text', () => {
     long.setGrowingText(long, 'edit')
     await clock.advance(2000)
     const short = ['one', 'two', 'three', 'four'].map((id) => of(id))
-    for (const pace of short) pace.setGrowingText(pace, 'edit')
+    for (const pace of short) {
+      pace.setGrowingText(pace, 'post')
+      pace.setGrowingText(pace, 'edit')
+    }
     const count = () => [long, ...short].map((pace) => nextIn(pace, pace) / 625)
     expect(count()).toEqual([1, 5, 5, 5, 5])
     await clock.advance(1499)

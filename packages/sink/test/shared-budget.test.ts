@@ -238,6 +238,32 @@ describe('the demand', () => {
     expect(budget.demand()).toBe(13)
   })
 
+  test('of a growing text is small in its first 1.5 seconds, unless another process began it', async () => {
+    const { clock, budget, of } = setUp({
+      ...limitsWith(98, { editIntervalMs: 600 }),
+      perClient: { calls: 98, perMs: 60_000 },
+    })
+    const [short, begun, pausing] = ['short', 'begun', 'pausing'].map((id) => of(id))
+    for (const pace of [short, pausing]) pace?.setGrowingText(pace, 'post')
+    begun?.setGrowingText(begun, 'edit')
+    expect(budget.growing()).toBe(20 + 100 + 20)
+    // A pause does not make a text young again.
+    pausing?.setGrowingText(pausing, undefined)
+    await clock.advance(1500)
+    pausing?.setGrowingText(pausing, 'edit')
+    expect(budget.growing()).toBe(300)
+    short?.endGrowingText(short, 'settled')
+    short?.setGrowingText(short, 'post')
+    expect(budget.growing()).toBe(220)
+  })
+
+  test('of a short text is two calls at least, if it wants as many', () => {
+    const { budget, of } = setUp(limitsWith(10, { editIntervalMs: 400 }))
+    of('fast').setGrowingText({}, 'post')
+    of('slow').setGrowingText({}, 'post', 1000)
+    expect(budget.growing()).toBe(3)
+  })
+
   test('tells how much growing texts want and may have, and does not count their calls twice', () => {
     const { budget, of } = setUp(limitsWith(10, { editIntervalMs: 500 }))
     const [pace, owner] = [of('chat'), {}]

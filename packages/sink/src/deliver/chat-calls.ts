@@ -151,8 +151,8 @@ export function frozenUntil(calls: CallsByKind): number {
 
 /** The replies that currently write growing text and share a budget. */
 interface Writers {
-  /** Call it when text of the owner waits to be written. */
-  startWriting(owner: object): void
+  /** Call it when text of the owner waits to be written. `since`: when that began to grow, in ms since the epoch. */
+  startWriting(owner: object, since: number): void
   /**
    * Call it when no text waits any more. The owner still counts for `pauseMs`, because text arrives in pieces. Does nothing
    * if it was not writing.
@@ -171,20 +171,20 @@ interface Writers {
  * How long a text grows until longer ones make room for it, in ms. A short answer is over by then, and others would wait for calls that
  * it never makes.
  */
-const youngMs = 1500
+export const youngMs = 1500
 
 /** Creates the count of the growing texts among which a budget is shared evenly, without any of them. */
 function createWriters(clock: Clock): Writers {
   /** Since when the text of each writer grows. */
-  const beganAt = new Map<object, number>()
+  const beganAt = new WeakMap<object, number>()
   const writing = new Set<object>()
   /** When each writer paused, oldest first. */
   const paused = new Map<object, number>()
   return { startWriting, pauseWriting, endWriting, countWriters }
 
   /** Counts the owner as a writer until it pauses. */
-  function startWriting(owner: object): void {
-    if (!isWriter(owner)) beganAt.set(owner, clock.now())
+  function startWriting(owner: object, since: number): void {
+    beganAt.set(owner, since)
     paused.delete(owner)
     writing.add(owner)
   }
@@ -210,9 +210,5 @@ function createWriters(clock: Clock): Writers {
     const isYoung = (one: object): boolean => (beganAt.get(one) ?? now) + youngMs > now
     const others = [...writing, ...paused.keys()].filter((one) => one !== owner)
     return 1 + others.filter((one) => isYoung(owner) || !isYoung(one)).length
-  }
-
-  function isWriter(owner: object): boolean {
-    return writing.has(owner) || paused.has(owner)
   }
 }

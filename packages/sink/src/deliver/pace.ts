@@ -15,6 +15,7 @@ import {
   mostNotices,
   noticeMs,
   type UrgentCall,
+  youngMs,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
 import { countedCalls, createShare, type SharedBudget } from './shared-budget.ts'
@@ -137,6 +138,14 @@ interface Request {
   readonly count: number
 }
 
+/**
+ * How much of the calls that a text wants it counts for while it is young. With less, a process that only has short answers has hardly
+ * any calls when it takes over a longer one.
+ */
+const youngPart = 1 / 5
+/** The fewest calls that a young text counts for, if it wants as many: most short answers need no more. */
+const youngCalls = 2
+
 /** How many topics are remembered as shown. */
 const mostReported = 10_000
 
@@ -207,6 +216,8 @@ export function createPacer({
     ]
     /** The kind of call that each owner's growing text waits for. */
     const growing = new WeakMap<object, CallKind>()
+    /** Since when each owner's text grows, in ms since the epoch. One that an earlier process began counts as old. */
+    const growingSince = new WeakMap<object, number>()
     chats.useLimits(limits)
     return {
       readyAt: (priority, kind = 'post', count = 1) => {
@@ -234,14 +245,22 @@ export function createPacer({
           for (const { share } of bothOf(before)) share?.pauseWriting(by)
         }
         if (kind) {
-          for (const { writers } of bothOf(kind)) writers.startWriting(owner)
+          // Its message is there already.
+          const isBegun = kind === 'edit' || kind === 'append'
+          const since = growingSince.get(owner) ?? (isBegun ? Number.NEGATIVE_INFINITY : clock.now())
+          growingSince.set(owner, since)
+          for (const { writers } of bothOf(kind)) writers.startWriting(owner, since)
           for (const { share } of bothOf(kind))
-            share?.startWriting(by, () => share.windowMs / growsEveryMs(owner, kind, everyMs))
+            share?.startWriting(by, () => {
+              const wanted = share.windowMs / growsEveryMs(owner, kind, everyMs)
+              return since + youngMs > clock.now() ? Math.min(wanted, Math.max(youngCalls, wanted * youngPart)) : wanted
+            })
           growing.set(owner, kind)
         } else growing.delete(owner)
       },
       endGrowingText: (owner, how) => {
         growing.delete(owner)
+        growingSince.delete(owner)
         for (const { writers, share } of [
           callsHere(),
           client,

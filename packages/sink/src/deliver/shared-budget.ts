@@ -20,7 +20,8 @@ export interface SharedBudget {
   demand(): number
   /**
    * Returns how many of these calls growing texts want. Each wants as many as its chat may show, so this may be more than `total`:
-   * let texts divide what other calls leave.
+   * let texts divide what other calls leave. A text that began less than 1.5 s ago counts for a fifth of that, or for 2 calls if that is
+   * more: it may be short.
    */
   growing(): number
   /** Returns how many calls of this process count now: those of the last `windowMs`, and those in flight. */

@@ -62,6 +62,14 @@ test('the metrics count by channel and outcome, in Prometheus text', async () =>
   expect(shown).toContain('reply_bridge_first_byte_seconds_sum{channel="tg"} 0.4')
 })
 
+test('a run that ended before this process found it is in progress until its answer is delivered', async () => {
+  const { observe, text } = bridgeMetrics()
+  observe({ ...ended, phase: 'found' } as BridgeEvent)
+  expect(await text()).toContain('reply_bridge_runs{channel="tg"} 1')
+  observe(delivery)
+  expect(await text()).toContain('reply_bridge_runs{channel="tg"} 0')
+})
+
 test('the metrics tell runs that were started elsewhere from those of the chat, and where their requests were answered', async () => {
   const { observe, text } = bridgeMetrics()
   const asked = { ...place, type: 'ask', askType: 'permission', executionID: 'abc123', sessionID: 'ses_1' } as const

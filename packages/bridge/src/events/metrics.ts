@@ -1,7 +1,7 @@
 import { createRecent } from '@reply/sink/internal'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { BridgeObserver } from './emit.ts'
-import type { BeatEvent, BridgeEvent } from './event.ts'
+import type { BeatEvent, BridgeEvent, DeliveryEvent, RunEvent } from './event.ts'
 
 /** Metrics of a bridge, for Prometheus. */
 export interface BridgeMetrics {
@@ -161,6 +161,8 @@ export function bridgeMetrics(): BridgeMetrics {
         if (event.waitedMs !== undefined) waited.observe({ channel, type: event.askType }, event.waitedMs / 1000)
         return
       case 'delivery':
+        // One that was found after its end has no other event of it.
+        countOpen(event, false)
         calls.inc({ channel }, event.calls)
         limited.inc({ channel }, event.rateLimited)
         undelivered.inc({ channel }, event.undelivered)
@@ -170,12 +172,7 @@ export function bridgeMetrics(): BridgeMetrics {
         if (event.firstShownMs !== undefined) firstShown.observe({ channel }, event.firstShownMs / 1000)
         return delivered.observe({ channel }, event.deliveredMs / 1000)
       case 'run': {
-        const ids = new Set(runningKeys.get(channel))
-        const key = `${event.chat}/${event.thread ?? ''}/${event.executionID}`
-        if (event.phase === 'ended') ids.delete(key)
-        else ids.add(key)
-        runningKeys.set(channel, ids)
-        open.set({ channel }, ids.size)
+        countOpen(event, event.phase !== 'ended')
         if (event.phase !== 'ended') return
         const { firstByteMs } = event.times
         runs.inc({ channel, server: event.server, outcome: event.outcome ?? 'none', started: event.started })
@@ -184,6 +181,16 @@ export function bridgeMetrics(): BridgeMetrics {
       }
     }
     event satisfies never
+  }
+
+  /** Counts a run as in progress, or no longer. */
+  function countOpen({ channel, chat, thread = '', executionID }: RunEvent | DeliveryEvent, isOpen: boolean): void {
+    const keys = new Set(runningKeys.get(channel))
+    const key = `${chat}/${thread}/${executionID}`
+    if (isOpen) keys.add(key)
+    else keys.delete(key)
+    runningKeys.set(channel, keys)
+    open.set({ channel }, keys.size)
   }
 
   /** Sets the metrics of a member. One that is none has nothing, so that sums over all processes are right. */

@@ -23,8 +23,10 @@ async function openTwo() {
   const shared: unknown[] = []
   const received: Inbound[] = []
   const errors: Error[] = []
+  /** The processes that told their host of a message that was not delivered. */
+  const undelivered: string[] = []
   let isStored = true
-  const connect = (share?: (fact: unknown) => void): BridgeConnection => {
+  const connect = (name: string, share?: (fact: unknown) => void): BridgeConnection => {
     const values: Readonly<Record<string, string>> = { TOKEN: token, APP: whatsapp.appSecret, VERIFY: verifyToken }
     const { url: apiUrl, phoneNumberId } = whatsapp
     const secrets = { token: { env: 'TOKEN' }, appSecret: { env: 'APP' }, verifyToken: { env: 'VERIFY' } }
@@ -34,6 +36,7 @@ async function openTwo() {
         ...{ name: 'wa', clock, store: memoryStore(), onError: (error) => errors.push(error) },
         secret: (source) => ('env' in source && values[source.env]) || '',
         onInbound: (inbound) => received.push(inbound),
+        onUndelivered: ({ id }) => undelivered.push(`${name}: ${id}`),
         share: async (chats, fact) => {
           if (!isStored) throw new NotTakenError()
           expect(chats).toEqual([chat])
@@ -42,8 +45,8 @@ async function openTwo() {
       },
     )
   }
-  const owner = connect()
-  const receiver = connect((fact) => {
+  const owner = connect('owner')
+  const receiver = connect('receiver', (fact) => {
     shared.push(fact)
     owner.learn?.(fact)
   })
@@ -64,7 +67,7 @@ async function openTwo() {
   const store = (isWorking: boolean): void => {
     isStored = isWorking
   }
-  return { whatsapp, clock, owner, receiver, shared, received, errors, store }
+  return { whatsapp, clock, owner, receiver, shared, received, errors, undelivered, store }
 }
 
 const done = settledWith([text('It is done.')])
@@ -93,12 +96,23 @@ test('a post whose response was lost is settled by a status that another process
 })
 
 test('a failure that another process received counts, and is reported once', async () => {
-  const { whatsapp, clock, owner, errors } = await openTwo()
+  const { whatsapp, clock, owner, errors, undelivered } = await openTwo()
   whatsapp.inject({ type: 'undelivered', code: 131026 })
   const shown = show(owner, done)
   await passing(clock, () => shown.delivery !== undefined)
   expect(shown.delivery).toMatchObject({ shown: 0, undelivered: [{ type: 'refused' }] })
   expect(errors.filter((error) => 'type' in error && error.type === 'delivery')).toHaveLength(1)
+  expect(undelivered.toSorted()).toEqual([`owner: ${person}`, `receiver: ${person}`])
+})
+
+test('a failure long after the reply is over is told to the host of the process that works in the chat', async () => {
+  const { whatsapp, clock, owner, undelivered } = await openTwo()
+  whatsapp.inject({ type: 'undelivered', code: 131026, afterMs: 600_000 })
+  const shown = show(owner, done)
+  await passing(clock, () => shown.delivery !== undefined)
+  expect([shown.delivery?.shown, undelivered]).toEqual([1, []])
+  await passing(clock, () => undelivered.length === 2)
+  expect(undelivered).toContain(`owner: ${person}`)
 })
 
 test.each([

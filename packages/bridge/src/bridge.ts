@@ -465,9 +465,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   /** Does at once what another process told: it released leases, was told to pause, or stored something for this one. */
   function onHint(hint: string): void {
     receiver.onHint(hint)
-    const follow = toFollowHint(hint)
-    if (follow) serverWatches.lookAgain(follow.server, follow.sessionID)
-    else if (hint === '') for (const server of serverNames) serverWatches.lookAgain(server)
+    for (const { server, sessionID } of toFollowHint(hint)) serverWatches.lookAgain(server, sessionID)
+    if (hint === '') for (const server of serverNames) serverWatches.lookAgain(server)
     // After `stop`, it takes none of the leases that are free.
     if (hint === 'frozen' || hint === 'demand' || (hint === 'free' && !stopped)) beatNow()
   }

@@ -290,6 +290,76 @@ test('a new request reaches only the chat that has the session by then, and what
   run.end({ type: 'completed' })
 })
 
+test.each(['/switch ses_other', '/fork'])(
+  'a chat that leaves its session with %s gives up its requests until it comes back',
+  async (command) => {
+    const fork = async () => ({ sessionID: 'ses_copy', directory: '/shop', title: 'A copy' })
+    const { desk, passes, telegram } = await startDesk({
+      server: { directory: '/shop', homeChat: 'telegram:2' },
+      changed: (client) => ({ ...client, fork }),
+    })
+    for (const id of ['ses_desk', 'ses_other']) desk(id, 'Go', '/shop').end({ type: 'completed' })
+    const isSo = (words: string, ...buttons: readonly string[]) =>
+      [1, 2].map((chat) => buttonsOf(words, chat).join()).join('|') === buttons.join('|')
+    telegram.say(1, '/switch ses_desk')
+    await passes(shows('now continues'))
+    const run = desk('ses_desk', 'Again', '/shop')
+    askIn(run, 'one')
+    await passes(() => isSo('touch one', '2', ''))
+    // It stays in its session.
+    telegram.say(1, '/switch ses_desk')
+    await passes(() => posted('now continues').length === 2)
+    askIn(run, 'two')
+    await passes(() => isSo('touch two', '2', ''))
+    telegram.say(1, command)
+    await passes(() => isSo('touch one', '2', '2') && isSo('touch two', '2', '2'))
+    askIn(run, 'three')
+    await passes(() => isSo('touch one', '0', '2') && isSo('touch three', '', '2'))
+    telegram.say(1, '/switch ses_desk')
+    await passes(() => isSo('touch three', '2', '2'))
+    askIn(run, 'four')
+    await passes(() => isSo('touch three', '2', '0') && isSo('touch four', '2', ''))
+    await passes(() => false, 1000)
+    expect(
+      ['one', 'two', 'three', 'four'].map((id) => [1, 2].map((chat) => buttonsOf(`touch ${id}`, chat).join())),
+    ).toEqual([
+      ['2', '0'],
+      ['2', '0'],
+      ['2', '0'],
+      ['2', ''],
+    ])
+    run.end({ type: 'completed' })
+  },
+)
+
+test.each(['/switch ses_other', '/fork'])(
+  '%s takes no request from another chat that has taken the session over',
+  async (command) => {
+    const fork = async () => ({ sessionID: 'ses_copy', directory: '/shop', title: 'A copy' })
+    const { desk, passes, telegram } = await startDesk({
+      server: { directory: '/shop' },
+      people: {
+        ann: { ids: ['telegram:1'], may: ['prompt', 'approve', 'admin'] },
+        bob: { ids: ['telegram:2'], may: ['approve', 'admin'] },
+      },
+      changed: (client) => ({ ...client, fork }),
+    })
+    for (const id of ['ses_desk', 'ses_other']) desk(id, 'Go', '/shop').end({ type: 'completed' })
+    telegram.say(1, '/switch ses_desk')
+    await passes(shows('now continues'))
+    telegram.say(2, '/switch ses_desk', { from: { id: 2, name: 'Bob' } })
+    await passes(shows('now continues', 2))
+    telegram.say(1, command)
+    await passes(() => posted('continues').length === 2)
+    const run = desk('ses_desk', 'Again', '/shop')
+    askIn(run, 'one')
+    await passes(shows('touch one', 2))
+    await passes(() => false, 1000)
+    expect([1, 2].map((chat) => buttonsOf('touch one', chat))).toEqual([[], [2]])
+    run.end({ type: 'completed' })
+  },
+)
+
 test('a request that several chats show begins and ends once, and a chat that gives it up says where it waits', async () => {
   const events: BridgeEvent[] = []
   const { observe, text } = bridgeMetrics()

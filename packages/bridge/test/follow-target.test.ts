@@ -307,7 +307,10 @@ test('an open reply is looked at again on request: with its session or if it wai
 })
 
 test('the hint to look again has the server and the session', () => {
-  expect(toFollowHint(followHint('a/b', 'ses/1'))).toEqual({ server: 'a/b', sessionID: 'ses/1' })
-  expect(toFollowHint(followHint('home'))).toEqual({ server: 'home' })
-  expect(toFollowHint('wake/07')).toBeUndefined()
+  expect(toFollowHint(followHint('a/b', 'ses/1', 'ses/2'))).toEqual([
+    { server: 'a/b', sessionID: 'ses/1' },
+    { server: 'a/b', sessionID: 'ses/2' },
+  ])
+  expect(toFollowHint(followHint('home'))).toEqual([{ server: 'home' }])
+  expect(toFollowHint('wake/07')).toEqual([])
 })

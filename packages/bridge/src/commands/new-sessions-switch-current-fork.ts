@@ -2,6 +2,7 @@ import { oneLine } from '@reply/sink/internal'
 import { inRows } from '../chats/channels.ts'
 import type { Person } from '../people/people.ts'
 import { type ChatPlace, placeNamed } from '../place.ts'
+import type { Route } from '../state/decode.ts'
 import { followHint } from '../state/follow-hint.ts'
 import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
@@ -21,15 +22,27 @@ export function newCommand({ state, routes }: CommandServices): Command {
     run: async ({ place, rest, target }) => {
       const { route } = await target()
       const title = rest === '' ? undefined : rest
-      const { server, sessionID } = route
-      const left = sessionID === undefined ? [] : await routes.writesToLeave(place, { server, sessionID })
-      const writes = [...routes.writeRoute(place, { ...route, sessionID: undefined, title }), ...left]
-      // Another chat may show the requests of the session from now on.
-      const hint = sessionID === undefined || left.length === 0 ? undefined : followHint(server, sessionID)
-      await state.commit(writes, { hint })
+      const { writes, hint } = await leaveSession(routes, place, route)
+      await state.commit([...routes.writeRoute(place, { ...route, sessionID: undefined, title }), ...writes], { hint })
       return { text: texts.newSession(title && plain(title)) }
     },
   }
+}
+
+/**
+ * Resolves with the writes after which the place no longer works with the session of its route, unless that is `next`. `hint`: of the
+ * sessions whose requests another chat may show from then on: the one that is left, if any, and `next`.
+ */
+async function leaveSession(
+  routes: CommandServices['routes'],
+  place: ChatPlace,
+  { server, sessionID }: Route,
+  next?: string,
+): Promise<{ readonly writes: readonly Write[]; readonly hint: string | undefined }> {
+  const session = sessionID === undefined || sessionID === next ? undefined : { server, sessionID }
+  const writes = session ? await routes.writesToLeave(place, session) : []
+  const changed = [next, writes.length > 0 ? sessionID : undefined].filter((id) => id !== undefined)
+  return { writes, hint: changed.length > 0 ? followHint(server, ...changed) : undefined }
 }
 
 /** How many sessions a page lists. */
@@ -59,7 +72,7 @@ export function sessionsCommand(services: CommandServices): Command {
   }
 }
 
-/** Makes the chat use another session of the list. */
+/** Makes the chat use another session of the list, and leave the one that it uses. */
 export function switchCommand(services: CommandServices): Command {
   return {
     name: 'switch',
@@ -166,10 +179,9 @@ export async function switchToSession(
     (/^\d+$/.test(numberOrID) ? all[Number(numberOrID) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
   if (!chosen) throw new CommandRefusal(texts.notSwitched(plain(oneLine(numberOrID, labelLength))))
   const { sessionID, title } = chosen
-  // The session may wait for an answer, which this chat shows from now on.
-  const hint = followHint(route.server, sessionID)
-  const writes = [...routes.writeSwitch(place, { ...route, sessionID }), ...(once ? [once] : [])]
-  if (!(await state.commit(writes, { requireDue, hint }))) return undefined
+  const left = await leaveSession(routes, place, route, sessionID)
+  const writes = [...routes.writeSwitch(place, { ...route, sessionID }), ...left.writes, ...(once ? [once] : [])]
+  if (!(await state.commit(writes, { requireDue, hint: left.hint }))) return undefined
   return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
 }
 
@@ -199,7 +211,7 @@ export function currentCommand({ config }: CommandServices): Command {
   }
 }
 
-/** Copies the session of the chat, and switches the chat to the copy. Only says so if the chat has no session yet. */
+/** Copies the session of the chat, and makes the chat leave it for the copy. Only says so if the chat has no session yet. */
 export function forkCommand({ state, routes }: CommandServices): Command {
   return {
     name: 'fork',
@@ -210,7 +222,8 @@ export function forkCommand({ state, routes }: CommandServices): Command {
       const { route, client } = await target()
       if (route.sessionID === undefined) return { text: texts.noSession }
       const { sessionID, title } = await client.fork(route.sessionID)
-      await state.commit(routes.writeSwitch(place, { ...route, sessionID }))
+      const { writes, hint } = await leaveSession(routes, place, route)
+      await state.commit([...routes.writeSwitch(place, { ...route, sessionID }), ...writes], { hint })
       return { text: texts.forked(plain(title ?? texts.untitled)), session: { server: route.server, sessionID } }
     },
   }

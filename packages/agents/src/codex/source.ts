@@ -8,7 +8,6 @@ import {
   type LocalAsk,
   type LocalEnding,
   type LocalRun,
-  type ModelInfo,
   type SessionInfo,
   type SessionQuery,
   type Source,
@@ -22,7 +21,7 @@ import type { ProcessOptions } from '../process/start-process.ts'
 import { createAsks } from './ask.ts'
 import { pictureOfFile } from './decode/content.ts'
 import { type CodexEvent, type CodexNotice, decodeNotification } from './decode/notification.ts'
-import { type CodexRequest, decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
+import { type CodexModel, type CodexRequest, decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
 import { settingsIn } from './decode/settings.ts'
 import {
   type CodexTurn,
@@ -203,8 +202,15 @@ export function codex(options: CodexOptions = {}): Source {
     capabilities: () => ({ keepsPromptIDs: true, takesPromptsWhileBusy: true }),
     // All its threads end with it. It restarts for the next prompt. A listener belongs to other clients, too.
     kill: url === undefined ? () => void program?.close() : undefined,
-    models: listModels,
-    takes: async ({ model }) => (model && takesOf(await listModels(), model)) ?? ['text', 'image'],
+    models: async () => (await listModels()).map(({ info }) => info),
+    takes: async (target) => {
+      const all = await listModels()
+      const modelID = target.model?.modelID ?? settings.modelOf(target.sessionID ?? '') ?? model
+      // Codex lists models without their providers.
+      const found = all.find(({ info, isDefault }) => (modelID === undefined ? isDefault : info.modelID === modelID))
+      const infos = all.map(({ info }) => info)
+      return takesOf(infos, found?.info) ?? ['text', 'image']
+    },
     close: () => {
       isClosed = true
       void program?.close()
@@ -471,8 +477,8 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /** Returns the models that Codex offers in its picker. */
-  async function listModels(): Promise<readonly ModelInfo[]> {
-    const found: ModelInfo[] = []
+  async function listModels(): Promise<readonly CodexModel[]> {
+    const found: CodexModel[] = []
     let cursor: string | undefined
     do {
       const page = await ask('model/list', { cursor }, modelsIn)

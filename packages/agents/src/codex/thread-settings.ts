@@ -12,6 +12,8 @@ export interface SettingsOfThreads {
   opened(threadID: string, settings: ThreadSettings | undefined): void
   /** Call it when Codex reports a thread's settings. They become the thread's own, unless they were set here. */
   changed(threadID: string, settings: ThreadSettings): void
+  /** Returns the thread's own model, for prompts that name none. Undefined if Codex did not tell it. */
+  modelOf(threadID: string): string | undefined
   /**
    * Returns the fields of `turn/start` for the model and the variant of a prompt, which are set from then on. Empty if the
    * prompt has neither, or if they are the thread's own. `turnID` is the thread's turn that goes on, which the prompt would
@@ -55,6 +57,7 @@ export function createThreadSettings(name: string, update: (params: object) => P
         state.own = { ...state.own, mode: settings.mode }
       }
     },
+    modelOf: (threadID) => threads.get(threadID)?.own.model,
     set: (threadID, { model, variant }, turnID) => {
       if (model === undefined && variant === undefined) return {}
       if (model?.modelID === '')

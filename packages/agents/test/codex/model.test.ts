@@ -11,6 +11,7 @@ import { recordingOf } from '../replay.ts'
 import { codexVersions } from './codex-stage.ts'
 import { writeReplayProgram } from './replay-program.ts'
 import { codexScenes, connectScene } from './scenes.ts'
+import { scriptedListener } from './scripted-listener.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -138,7 +139,30 @@ test('a page of models has their efforts as variants, and the cursor of the next
   const supportedReasoningEfforts = [{ reasoningEffort: 'low' }]
   const data = [{ model: 'm', displayName: 'M', supportedReasoningEfforts }]
   expect(modelsIn({ data, nextCursor: 'c' })).toEqual({
-    items: [{ providerID: 'openai', modelID: 'm', name: 'M', variants: ['low'] }],
+    items: [{ info: { providerID: 'openai', modelID: 'm', name: 'M', variants: ['low'] }, isDefault: false }],
     next: 'c',
   })
+})
+
+test("a prompt may have pictures if its model, its thread's or Codex's default takes them", async () => {
+  const listed = (model: string, ...inputModalities: readonly string[]) => ({
+    ...{ model, displayName: model, inputModalities, isDefault: model === 'plain' },
+  })
+  const data = [listed('seeing', 'text', 'image'), listed('plain', 'text'), listed('other', 'text', 'image')]
+  const seeing = { thread: { id: 'thread_1', cwd: '/project' }, model: 'seeing', modelProvider: 'mine' }
+  const respond = (method: string) => {
+    if (method === 'model/list') return { result: { data } }
+    return method === 'thread/start' ? { result: seeing } : undefined
+  }
+  const { url, close } = await scriptedListener(respond)
+  const source = codex({ url })
+  expect(await source.takes?.({})).toEqual(['text'])
+  const { sessionID } = await source.create({ directory: '/project' })
+  expect(await source.takes?.({ sessionID })).toEqual(['text', 'image'])
+  expect(await source.takes?.({ sessionID, model: { providerID: 'mine', modelID: 'plain' } })).toEqual(['text'])
+  source.close?.()
+  const chosen = codex({ url, model: 'other' })
+  expect(await chosen.takes?.({})).toEqual(['text', 'image'])
+  chosen.close?.()
+  close()
 })

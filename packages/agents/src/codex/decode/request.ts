@@ -239,19 +239,28 @@ const models = z.object({
       model: z.string(),
       displayName: z.string(),
       inputModalities: z.array(z.string()).optional(),
+      isDefault: z.boolean().default(false),
       supportedReasoningEfforts: z.array(z.object({ reasoningEffort: z.string() })).default([]),
     }),
   ),
   nextCursor: z.string().nullish(),
 })
 
+/** A model, and whether Codex takes it for a new thread. */
+export interface CodexModel {
+  readonly info: ModelInfo
+  readonly isDefault: boolean
+}
+
 /** The page of a list of models, with their efforts as variants. Throws if the response is malformed. */
-export function modelsIn(value: unknown): Page<ModelInfo> {
+export function modelsIn(value: unknown): Page<CodexModel> {
   const { data, nextCursor } = models.parse(value)
-  const items = data.map(({ model: modelID, displayName: name, inputModalities, supportedReasoningEfforts }) => {
-    const variants = supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort)
-    const takes = inputModalities && takenKinds((kind) => kind === 'image' && inputModalities.includes(kind))
-    return { providerID: 'openai', modelID, name, variants, takes }
-  })
+  const items = data.map(
+    ({ model: modelID, displayName: name, isDefault, inputModalities, supportedReasoningEfforts }) => {
+      const variants = supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort)
+      const takes = inputModalities && takenKinds((kind) => kind === 'image' && inputModalities.includes(kind))
+      return { info: { providerID: 'openai', modelID, name, variants, takes }, isDefault }
+    },
+  )
   return { items, next: nextCursor ?? undefined }
 }

@@ -50,14 +50,29 @@ afterAll(async () => {
   await stage.close()
 })
 
-/** Lets the desk prompt a session, and resolves with the request of the sub-agent of its sub-agent. */
-async function askDeep(sessionID?: string) {
-  const asking = new Promise<PermissionAsk>((resolve) => {
+/** Rejects with what hangs before the limit of a test ends it without a word. */
+async function unlessHung<T>(what: string, waited: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const hung = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} hangs. Of the bridge: ${stage.errors.join(', ')}`)), 50_000)
+  })
+  return await Promise.race([waited, hung]).finally(() => clearTimeout(timer))
+}
+
+/** Resolves with the next request that the desk sees. */
+async function nextAsk(): Promise<PermissionAsk> {
+  const asked = new Promise<PermissionAsk>((resolve) => {
     const stop = desk.on('permissionAsked', ({ ask }) => {
       stop()
       resolve(ask)
     })
   })
+  return await unlessHung('The request', asked)
+}
+
+/** Lets the desk prompt a session, and resolves with the request of the sub-agent of its sub-agent. */
+async function askDeep(sessionID?: string) {
+  const asking = nextAsk()
   const stream = desk.prompt({ text: 'Go [scenario:deep]', ...(sessionID !== undefined && { sessionID }) })
   return { stream, ask: await asking }
 }
@@ -79,7 +94,7 @@ test("a request of a sub-agent's sub-agent of the desk reaches the chat of its s
   const { stream, ask } = await askDeep(sessionID)
   expect(ask.path).toHaveLength(3)
   await stage.allow(chat)
-  const reply = await stream.result
+  const reply = await unlessHung('The reply', stream.result)
   expect([reply.outcome, ends(reply)]).toEqual(['completed', ['task completed', 'task completed', 'bash completed']])
   await stage.seen(chat, (screen) => screen.every(({ buttons }) => buttons.length === 0))
   expect([requests(chat).length, requests(home).length]).toEqual([1, 0])
@@ -92,7 +107,7 @@ test('one in a session of no chat reaches the home chat, and is closed there onc
   const { stream, ask } = await askDeep()
   const { messageId } = await stage.seen(home, (screen) => screen.find(({ buttons }) => buttons.length > 0))
   await desk.answer(ask, 'once')
-  expect((await stream.result).outcome).toBe('completed')
+  expect((await unlessHung('The reply', stream.result)).outcome).toBe('completed')
   await stage.seen(home, (screen) => screen.find((one) => one.messageId === messageId && one.buttons.length === 0))
   expect([requests(chat).length - before, requests(home).length]).toEqual([0, 1])
   expect(stage.errors).toEqual([])
@@ -102,19 +117,14 @@ test('a command at the desk that starts a sub-agent is the desk’s: with /follo
   stage.telegram.say(chat, '/follow none')
   await stage.answered(chat, 'shows nothing of runs')
   const sessionID = await stage.sessionOf(chat)
-  const asking = new Promise<PermissionAsk>((resolve) => {
-    const stop = desk.on('permissionAsked', ({ ask }) => {
-      stop()
-      resolve(ask)
-    })
-  })
+  const asking = nextAsk()
   const stream = desk.command({ command: 'check', sessionID })
   const ask = await asking
   // Until the bridge has handled what the desk did before.
   stage.telegram.say(chat, '/follow')
   await expect.poll(() => stage.said(chat).filter((text) => text.includes('shows nothing of runs')).length).toBe(2)
   await desk.answer(ask, 'once')
-  const reply = await stream.result
+  const reply = await unlessHung('The reply', stream.result)
   expect([reply.outcome, ends(reply)]).toEqual(['completed', ['task completed', 'bash completed']])
   await expect.poll(stage.isAtRest).toBe(true)
   expect(stage.said(chat).join()).not.toContain('review')

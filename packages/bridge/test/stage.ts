@@ -90,6 +90,8 @@ export interface StartOptions {
 }
 
 const token = '42:secret'
+/** How long a chat is watched for what it is to show, in ms. Only what hangs meets it, shortly before the limit of a test. */
+const hangMs = 100_000
 
 /** Ann may do all, Bob may prompt. */
 const everyone = {
@@ -205,14 +207,23 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   }
 
   function seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const look = (): void => {
         const found = find(telegram.screen(chatId))
         if (found === undefined || found === false) return
-        unobserve()
+        end()
         resolve(found)
       }
+      const limit = setTimeout(() => {
+        end()
+        const screen = telegram.screen(chatId).map(({ from, text }) => `${from}: ${text}`)
+        reject(new Error(`The chat ${chatId} never showed that. It shows:\n${screen.join('\n')}`))
+      }, hangMs)
       const unobserve = telegram.observe(look)
+      const end = (): void => {
+        clearTimeout(limit)
+        unobserve()
+      }
       look()
     })
   }

@@ -12,6 +12,8 @@ const task = (description: string, script: string): AnswerPiece =>
 let stage: BridgeStage
 /** The program at the desk. */
 let desk: Client
+/** What the desk was told of. */
+const seen: string[] = []
 
 beforeAll(async () => {
   stage = await startStage({
@@ -38,23 +40,36 @@ beforeAll(async () => {
     },
     chats: [chat, home].map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
   })
-  desk = connect({ url: stage.server.url, directory: stage.server.directory })
+  const { url, directory } = stage.server
+  desk = connect({ url, directory, onError: ({ message }) => seen.push(message) })
+  for (const type of ['replyStarted', 'phaseChanged', 'permissionAsked', 'permissionReplied', 'replySettled'] as const)
+    desk.on(type, ({ reply }) => void seen.push(`${type} ${reply.phase} in ${reply.sessionID}`))
   await desk.ready
   await stage.start({ server: { homeChat: `tg:${home}` } })
 })
 afterEach(() => {
   stage.errors.length = 0
+  seen.length = 0
 })
 afterAll(async () => {
   await desk.close()
   await stage.close()
 })
 
-/** Rejects with what hangs before the limit of a test ends it without a word. */
+/** Rejects with what hangs, and what the server and the desk know, before the limit of a test ends it without a word. */
 async function unlessHung<T>(what: string, waited: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const hung = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} hangs. Of the bridge: ${stage.errors.join(', ')}`)), 50_000)
+    timer = setTimeout(() => {
+      const { url, directory } = stage.server
+      fetch(`${url}/permission?directory=${encodeURIComponent(directory)}`)
+        .then(async (response) => await response.text())
+        .catch(String)
+        .then((waiting) => {
+          const known = `The server waits for ${waiting}. The desk saw: ${seen.join(', ')}.`
+          reject(new Error(`${what} hangs. ${known} Of the bridge: ${stage.errors.join(', ')}`))
+        })
+    }, 50_000)
   })
   return await Promise.race([waited, hung]).finally(() => clearTimeout(timer))
 }

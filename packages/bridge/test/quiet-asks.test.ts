@@ -31,6 +31,8 @@ const asking: Reply = { ...emptyReply('s1'), phase: 'blocked', asks: [ask] }
 const own: ChatPlace = { channel: 'tg', chat: { id: '1' } }
 const toldKey = 'told/que_1/tg/1/'
 
+type PostOfAsk = 'made' | 'failed' | undefined
+
 /** Starts a process that follows the run. Resolves with what is stored of the ask before each post, and what it does. */
 function startProcess(
   clock: HandClock,
@@ -48,7 +50,7 @@ function startProcess(
     timers?: Timers | undefined
     readonly asked?: Reply
     /** What came of the post of an ask. */
-    readonly postOf?: (requestID: string) => 'made' | 'failed' | undefined
+    readonly postOf?: (requestID: string) => PostOfAsk | Promise<PostOfAsk>
   } = {},
 ): {
   readonly posts: (string | undefined)[]
@@ -63,7 +65,7 @@ function startProcess(
   const observer = quietAsks(
     {
       channels: {
-        postOfAsk: async (_place, requestID) => postOf(requestID),
+        postOfAsk: async (_place, requestID) => await postOf(requestID),
         post: async (place, note, _session, done: readonly Write[] = []) => {
           posts.push(await store.read(toldKey))
           await post(posts.length, place, note)
@@ -230,6 +232,101 @@ test('an ask that the chat refuses to be told of does not keep back one that com
   update([ask, second])
   await passes(clock, 10)
   expect([posts.length, await store.read('told/que_2/tg/1/')]).toEqual([2, '"told"'])
+})
+
+test.each(['read', 'postOf', 'commit'] as const)(
+  'a request that is answered while the %s before the message hangs is not told',
+  async (hanging) => {
+    /** Starts a process that tells of a first request and of others. It hangs until the pending ones are replaced. */
+    const replaceMeanwhile = async (asked: Reply['asks'], added: Reply['asks'], left: Reply['asks']) => {
+      const { clock, store } = createStage()
+      let release = (): void => {}
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const hang = async (name: typeof hanging): Promise<void> => (name === hanging ? await isReleased : undefined)
+      let commits = 0
+      const slow: Store = {
+        ...store,
+        read: async (key) => await hang('read').then(async () => await store.read(key)),
+        commit: async (...args) => {
+          commits++
+          return await hang('commit').then(async () => await store.commit(...args))
+        },
+      }
+      const postOf = async () => await hang('postOf').then(() => 'made' as const)
+      const { posts, update } = startProcess(clock, slow, async () => {}, { asked: { ...asking, asks: asked }, postOf })
+      await passes(clock, 5)
+      update([...asked, ...added])
+      await passes(clock, 6)
+      update(left)
+      release()
+      await passes(clock, 0)
+      return {
+        clock,
+        posts,
+        commits: () => commits,
+        read: async () => [await store.read(toldKey), await store.read('told/que_2/tg/1/')],
+      }
+    }
+    const answered = await replaceMeanwhile([ask], [], [])
+    await passes(answered.clock, 60)
+    expect([answered.posts.length, await answered.read()]).toEqual([0, [undefined, undefined]])
+    // What began is put back. Otherwise nothing begins.
+    expect(answered.commits()).toBe(hanging === 'commit' ? 2 : 0)
+    // The other one waits for its own time.
+    const later = await replaceMeanwhile([ask], [second], [second])
+    await passes(later.clock, 3)
+    expect([later.posts.length, await later.read()]).toEqual([0, [undefined, undefined]])
+    await passes(later.clock, 1)
+    expect([later.posts.length, await later.read()]).toEqual([1, [undefined, '"told"']])
+    const together = await replaceMeanwhile([ask, second], [], [second])
+    await passes(together.clock, 1)
+    expect([together.posts.length, await together.read()]).toEqual([1, [undefined, '"told"']])
+  },
+)
+
+test('a request does not wait for one before it that is not posted yet, nor is told earlier because of it', async () => {
+  const { clock, store } = createStage()
+  let postOfFirst: PostOfAsk
+  const postOf = (requestID: string) => (requestID === 'que_1' ? postOfFirst : 'made')
+  const { posts, update } = startProcess(clock, store, async () => {}, { postOf })
+  await passes(clock, 12)
+  update([ask, second])
+  await passes(clock, 9)
+  expect(posts.length).toBe(0)
+  await passes(clock, 1)
+  expect(posts.length).toBe(1)
+  // The first one is asked for each minute by now.
+  await passes(clock, 120)
+  update([ask, second, third])
+  await passes(clock, 9)
+  expect(posts.length).toBe(1)
+  await passes(clock, 1)
+  expect(posts.length).toBe(2)
+  postOfFirst = 'made'
+  await passes(clock, 60)
+  expect([posts.length, await store.read(toldKey)]).toEqual([3, '"told"'])
+})
+
+test('a message for several requests that fails unexpectedly is repeated for none of them', async () => {
+  const { clock, store } = createStage()
+  const { posts, errors, update } = startProcess(clock, store, async () => await Promise.reject(new Error('Broken.')))
+  await passes(clock, 5)
+  update([ask, second])
+  await passes(clock, 60)
+  expect([posts.length, errors.map(({ message }) => message)]).toEqual([1, ['Broken.']])
+})
+
+test('requests that are told together are tried again together', async () => {
+  const { clock, store } = createStage()
+  const post = async (nth: number): Promise<void> => await (nth < 4 ? fail('unreachable') : undefined)
+  const asked = { ...asking, asks: [ask, second] }
+  const { posts, errors } = startProcess(clock, store, post, { asked })
+  await passes(clock, 12)
+  expect(posts.length).toBe(2)
+  await passes(clock, 60)
+  expect([posts.length, errors.length, await store.read('told/que_2/tg/1/')]).toEqual([4, 1, '"told"'])
 })
 
 test('each mirror is told once, with those who may answer as mentions where others are too', async () => {

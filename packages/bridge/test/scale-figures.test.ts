@@ -98,7 +98,7 @@ describe('takeovers', () => {
     at(5000, [others], [[], [], ['00']])
     at(5500, [others], [[], [], ['00']], 'struck')
     at(6000, [others, [], ['00']], [])
-    expect([takeovers.isOpen(), takeovers.takenOverMs, takeovers.struckAgain]).toEqual([false, [5000], []])
+    expect([takeovers.open(), takeovers.takenOverMs, takeovers.struckAgain]).toEqual([[], [5000], []])
   })
 
   test('count from both faults if the member that restores the shard is struck, too', () => {
@@ -107,10 +107,10 @@ describe('takeovers', () => {
     at(1000, [others], [], 'struck')
     at(5000, [others], [[], [], ['00']])
     at(6000, [others], [], 'struck')
-    expect(takeovers.isOpen()).toBe(true)
+    expect(takeovers.open()).toEqual(['00'])
     at(9000, [others], [[], ['00']])
     at(11_000, [others, ['00']], [])
-    expect([takeovers.isOpen(), takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([false, [], []])
+    expect([takeovers.open(), takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([[], [], []])
     expect(takeovers.struckAgain).toEqual([{ sinceLastMs: 5000, sinceFirstMs: 10_000 }])
   })
 
@@ -129,6 +129,16 @@ describe('takeovers', () => {
     at(1000, [others], [])
     at(1300, [others, ['00']], [])
     expect([takeovers.takenOverMs, takeovers.handedOverMs]).toEqual([[], [300]])
+  })
+
+  test('count from the fault of the member that was to get a shard without a fault', () => {
+    const { takeovers, at } = scene()
+    at(0, [others, ['00']], [])
+    at(1000, [others], [])
+    at(1200, [others], [[], [], ['00']])
+    at(1500, [others], [], 'struck')
+    at(7500, [others, ['00']], [])
+    expect([takeovers.takenOverMs, takeovers.struckAgain, takeovers.handedOverMs]).toEqual([[6000], [], []])
   })
 
   test('begin anew for all when the database is back', () => {

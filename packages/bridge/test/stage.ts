@@ -209,10 +209,14 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   function seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
-        const found = find(telegram.screen(chatId))
-        if (found === undefined || found === false) return
+        try {
+          const found = find(telegram.screen(chatId))
+          if (found === undefined || found === false) return
+          resolve(found)
+        } catch (error) {
+          reject(error)
+        }
         end()
-        resolve(found)
       }
       const limit = setTimeout(() => {
         end()

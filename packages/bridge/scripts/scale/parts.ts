@@ -72,6 +72,8 @@ const mostSilentMs = 2000
 const maxLiveMs = 600_000
 /** The longest that chats may be without an owner after the last fault that hit them, in ms. */
 const mostTakeoverMs = 8000
+/** How long all shards may take to have an owner after the last fault, in ms. Longer than any takeover, also on a slow machine. */
+const mostTakenMs = 120_000
 /** Before the first and after the last restart of a rolling restart, and until the last action is seen, in ms. */
 const steadyMs = 3000
 
@@ -251,7 +253,11 @@ async function playWithFaults(stage: Stage, people: People, options: PlayOptions
   try {
     await playFaults(stage, options, takeovers)
     await untilReady(stage.members)
-    while (takeovers.isOpen()) await pause(20)
+    const allTakenBy = Date.now() + mostTakenMs
+    while (takeovers.open().length > 0) {
+      if (Date.now() > allTakenBy) throw new Error(`No bridge takes the shards ${takeovers.open().join(', ')}.`)
+      await pause(20)
+    }
   } finally {
     clearInterval(looking)
   }

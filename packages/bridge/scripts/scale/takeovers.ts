@@ -18,8 +18,8 @@ export interface Takeovers {
   readonly struckAgain: readonly StruckAgain[]
   /** The same for those that changed their member without a fault, for example because another one joined. */
   readonly handedOverMs: readonly number[]
-  /** Whether some shard is taken by no member that runs. */
-  isOpen(): boolean
+  /** The names of the shards that no member takes that runs. */
+  open(): readonly string[]
 }
 
 /** A shard that faults hit more than once before a member took it. Times are in ms. */
@@ -51,26 +51,24 @@ export function createTakeovers(
   const open = new Map<string, Open>()
   /** The shards that members took or restored at the last look. */
   let heldBefore: ReadonlySet<string> = new Set(allShards)
-  return { struck, isBack, look, takenOverMs, struckAgain, handedOverMs, isOpen: () => open.size > 0 }
+  return { struck, isBack, look, takenOverMs, struckAgain, handedOverMs, open: () => [...open.keys()] }
 
   /** A shard counts from now on if the fault hit the member that took or restored it. */
   function struck(): void {
     const held = heldNow()
-    for (const shard of heldBefore) {
-      if (held.has(shard)) continue
-      const before = open.get(shard)
-      open.set(shard, { firstAt: now(), ...before, lastAt: now(), kind: before ? 'struck-again' : 'takeover' })
-    }
+    for (const shard of heldBefore) if (!held.has(shard)) hit(shard)
     heldBefore = held
   }
 
   /** Those that expired while the database was away were hit by one fault. */
   function isBack(): void {
-    for (const shard of notTaken()) {
-      const before = open.get(shard)
-      if (!before || before.kind === 'handover') open.set(shard, { firstAt: now(), lastAt: now(), kind: 'takeover' })
-      else open.set(shard, { ...before, lastAt: now(), kind: 'struck-again' })
-    }
+    for (const shard of notTaken()) hit(shard)
+  }
+
+  function hit(shard: string): void {
+    const before = open.get(shard)
+    if (!before || before.kind === 'handover') open.set(shard, { firstAt: now(), lastAt: now(), kind: 'takeover' })
+    else open.set(shard, { ...before, lastAt: now(), kind: 'struck-again' })
   }
 
   function look(): void {

@@ -314,8 +314,8 @@ export function createMembership(
 
   /**
    * Returns the least excess of the beats of `memberMs`. A member that died or was suspended counts for half of that, perhaps beside the
-   * process that was started in its place: leases that were given back for it would be taken again a moment later. Another one may die
-   * right after it.
+   * process that was started in its place: leases that were given back for it would be taken again a moment later. Two that die one after
+   * the other count for the whole time.
    */
   function lastingExcess(excess: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
     const now = clock.monotonic()

@@ -40,6 +40,7 @@ import { moveRows } from './shards/move-rows.ts'
 import { createOwnedShards, type OwnedShards } from './shards/owned-shards.ts'
 import { createServerWatches, serverLeasePrefix } from './shards/server-watches.ts'
 import { createShard, type ShardHost } from './shards/shard.ts'
+import { createUndeliveredReports } from './shards/undelivered-reports.ts'
 import { toFollowHint } from './state/follow-hint.ts'
 import { allShards, listenerLeaseName, shardCount, shardLeasePrefix, shardOf } from './state/shard-of.ts'
 import {
@@ -152,8 +153,10 @@ export function createBridge(options: BridgeOptions): Bridge {
   const shards = createOwnedShards({
     create: (lease) => createShard(host, lease),
     clock,
-    onRestored: ({ name, intake }) => {
+    onRestored: (shard) => {
+      const { name, intake } = shard
       intakes.set(name, intake)
+      undelivered.passTo(shard)
       // No listener heard the earlier reports of its chats.
       callLateListeners()
       // Hints of what came since it was restored found no intake.
@@ -168,6 +171,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     },
     onError,
   })
+  const undelivered = createUndeliveredReports({ find: shards.find, clock, onError })
   const serverWatches = createServerWatches({
     servers,
     directoryOf: (name) => config.servers[name]?.directory,
@@ -528,7 +532,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       share: async (chats, fact) => await facts.share(name, chats, fact),
       onUndelivered: (chat, message) => {
         const place = { channel: name, chat }
-        void shards.find(shardOf(place, mirrors))?.showUndelivered(place, message).catch(onError)
+        undelivered.add(shardOf(place, mirrors), place, message)
       },
       onError,
       clock,

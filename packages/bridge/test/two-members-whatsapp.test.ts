@@ -1,3 +1,5 @@
+import type { Clock } from '@reply/core'
+import { withResolvers } from '@reply/sink/internal'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type FakeWhatsApp, startWhatsApp } from '@reply/testing/whatsapp'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -26,6 +28,8 @@ interface Member {
   shards(): number
   /** Whether it has the shard of a person's chat. */
   owns(person: string): boolean
+  /** It makes no more calls, and writes nothing. */
+  kill(): void
 }
 
 let clock: HandClock
@@ -44,11 +48,14 @@ let facts: string[] = []
 let deliveries: DeliveryEvent[] = []
 /** The jobs that wait, by their prompts. */
 let held: Map<string, Job>
+/** No member reads the rows of a shard before it resolves. */
+let reading: Promise<void>
 
 beforeEach(async () => {
   clock = createHandClock()
   memory = createStoreMemory()
   held = new Map()
+  reading = Promise.resolve()
   whatsapp = await startWhatsApp({ token: 'EAA-very-secret', clock })
   agent = survivingAgent((job) => void held.set(job.text, job), clock)
   balancer = await startBalancer(() => (receiver ? [receiver.url] : []))
@@ -73,12 +80,26 @@ afterEach(async () => {
 
 async function startMember(): Promise<Member> {
   const { store, shards } = storeOfMember({ memory, clock })
+  let isDead = false
+  const alive =
+    <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> =>
+      isDead ? await new Promise(() => {}) : await call(...given)
+  const ownClock: Clock = {
+    ...{ now: clock.now, monotonic: clock.monotonic },
+    after: (delayMs, run) => clock.after(delayMs, () => isDead || run()),
+  }
   const ownStore: Store = {
     ...store,
-    commit: async (writes, ...more) => {
+    ...{ beat: alive(store.beat), read: alive(store.read) },
+    list: alive(async (...given) => {
+      await reading
+      return await store.list(...given)
+    }),
+    commit: alive(async (writes, ...more) => {
       facts.push(...writes.flatMap((write) => ('key' in write && write.key.startsWith('fact/') ? [write.key] : [])))
       return await store.commit(writes, ...more)
-    },
+    }),
   }
   const platform = whatsappOn(whatsapp)
   const bridge = createBridge({
@@ -89,7 +110,7 @@ async function startMember(): Promise<Member> {
       // A status would be a message of its own.
       router: { progress: { enabled: false } },
     }),
-    ...{ clock, store: ownStore },
+    ...{ clock: ownClock, store: ownStore },
     connectTo: () => agent.connectTo(async () => {}),
     secret: (source) => ('env' in source && platform.secrets[source.env]) || '',
     load: async () => platform.channel,
@@ -106,6 +127,10 @@ async function startMember(): Promise<Member> {
     ...{ bridge, url: `${serving.url}/webhooks/whatsapp`, shards: () => shards().length },
     owns: (person) =>
       shards().includes(shardOf({ channel: 'whatsapp', chat: { id: person, kind: 'private' } }, createMirrors([]))),
+    kill: () => {
+      isDead = true
+      members = members.filter((one) => one !== member)
+    },
   }
   members.push(member)
   await passes('it is started', () => isStarted)
@@ -192,4 +217,63 @@ test('a process that is alone stores no fact', async () => {
   await passes('it is answered', () => said(person).length > 0)
   await pass(5000)
   expect(facts).toEqual([])
+})
+
+/** Has a person's prompt answered, and resolves once the answer counts as delivered. Later, Meta reports that it failed. */
+async function answerInVain(person: string, afterMs: number): Promise<void> {
+  const answer = await ask(person, 'one')
+  whatsapp.inject({ type: 'undelivered', code: 131026, afterMs, kind: 'text' })
+  await answer('The first answer.')
+  await passes('it is delivered', () => deliveries.length > 0)
+  expect(deliveries).toMatchObject([{ shown: 1, undelivered: 0 }])
+}
+
+const isReported = (): boolean => errors.some((error) => 'type' in error && error.type === 'delivery')
+const missing = (person: string): readonly string[] => said(person).filter((text) => text.includes('may be missing'))
+
+test('a late failure at a member that soon takes the chat from a dead owner is told there, once', async () => {
+  const person = await startTwo(false)
+  const [owner, other] = members
+  const from = clock.now()
+  await answerInVain(person, 30_000)
+  await passes('it is soon reported', () => clock.now() - from > 31_000)
+  expect([isReported(), missing(person)]).toEqual([false, []])
+  owner?.kill()
+  await passes('it is reported', isReported)
+  expect(other?.owns(person)).toBe(false)
+  await passes('the chat says it', () => missing(person).length > 0)
+  await pass(20_000)
+  expect(missing(person)).toHaveLength(1)
+})
+
+test('a late failure at a process that is alone is told once it has restored the chat', async () => {
+  receiver = await startMember()
+  await whatsapp.setWebhook(balancer.url, 'a-verify-token')
+  const [person = ''] = people
+  await answerInVain(person, 40_000)
+  receiver.kill()
+  const next = await startMember()
+  receiver = next
+  const { promise, resolve } = withResolvers<void>()
+  reading = promise
+  await passes('it has the chat', () => next.owns(person))
+  await passes('it is reported', isReported)
+  expect(facts).toEqual([])
+  expect(missing(person)).toEqual([])
+  resolve()
+  await passes('the chat says it', () => missing(person).length > 0)
+  await pass(20_000)
+  expect(missing(person)).toHaveLength(1)
+})
+
+test('a late failure that its owner told of is not told again by the next owner', async () => {
+  const person = await startTwo(false)
+  const [owner, other] = members
+  await answerInVain(person, 30_000)
+  await passes('the chat says it', () => missing(person).length > 0)
+  await passes('the answer is stored as missing', () => deliveries.length > 1)
+  owner?.kill()
+  await passes('the other one has the chat', () => other?.owns(person) === true)
+  await pass(20_000)
+  expect(missing(person)).toHaveLength(1)
 })

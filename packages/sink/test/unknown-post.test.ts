@@ -1,9 +1,10 @@
 import { createHandClock } from '@reply/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { recoveredLedger } from '../src/deliver/transitions.ts'
+import { deliveryOf } from '../src/deliver/delivery.ts'
+import { recoveredLedger, withLookUp } from '../src/deliver/transitions.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
-import type { ChannelPort } from '../src/port/port.ts'
+import type { ChannelPort, LookedUp } from '../src/port/port.ts'
 import { PortError } from '../src/port/port-error.ts'
 import { createFake } from '../src/testing/fake.ts'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
@@ -260,6 +261,82 @@ describe.each([
     expect(await killed(1, 1)).toMatchObject({ undelivered: [], doubtful: 2, texts: ['It is done.'] })
     expect(await killed(2, 9)).toMatchObject({ undelivered: [{ key: 'answer#0' }], doubtful: 4, started: 4 })
   })
+})
+
+type Step = 'killed' | 'unclear' | 'limited'
+
+/**
+ * A chat whose posts end as `steps` say, and then always unclear. The process is killed during or after each `killed` or `limited` one.
+ * `lookUp` answers the look-up after each post. Without it, no post can be looked for.
+ */
+async function afterSteps(steps: readonly Step[], lookUp?: (step: Step) => LookedUp['type']) {
+  const clock = createHandClock(beginning)
+  const { port } = createFake({ clock })
+  const made: Step[] = []
+  const post: ChannelPort['post'] = async () => {
+    const step = steps[made.length] ?? 'unclear'
+    made.push(step)
+    if (step === 'killed') return await new Promise(() => {})
+    if (step === 'unclear') throw new PortError('ambiguous', 'The connection broke.')
+    throw new PortError('rate-limited', 'Wait an hour.', { retryAfterMs: 3_600_000 })
+  }
+  const look: ChannelPort['lookUp'] =
+    lookUp && (async () => (lookUp(made.at(-1) ?? 'unclear') === 'absent' ? { type: 'absent' } : { type: 'unknown' }))
+  const sinks = createKilledSinks({ port: { ...port, post, ...(look && { lookUp: look }) }, clock })
+  sinks.show(answer)
+  for (const step of steps) {
+    if (step === 'unclear') continue
+    await clock.advance(60_000, rest)
+    sinks.kill()
+  }
+  const { undelivered, doubtful } = await sinks.settled()
+  return { keys: undelivered.map(({ key }) => key), doubtful, made }
+}
+
+describe.each([
+  ['that is looked for in vain', () => 'unknown'],
+  ['that can not be looked for', undefined],
+] as const)('a post without a clear answer %s', (_, lookUp) => {
+  test('is repeated once, however often the process ends before that', async () => {
+    const steps = ['unclear', 'limited', 'limited', 'limited'] as const
+    expect(await afterSteps(steps, lookUp)).toEqual({
+      keys: ['answer#0'],
+      doubtful: 2,
+      made: [...steps, 'unclear'],
+    })
+  })
+
+  test('is repeated more often if processes end during that', async () => {
+    const steps = ['unclear', 'killed', 'limited', 'killed', 'limited', 'killed'] as const
+    expect(await afterSteps(steps, lookUp)).toEqual({
+      keys: ['answer#0'],
+      doubtful: 5,
+      made: [...steps, 'unclear'],
+    })
+  })
+})
+
+test('interrupted tries that are certainly not in the chat allow no further ones', async () => {
+  const steps = ['unclear', 'killed', 'killed', 'killed'] as const
+  const lookUp = (step: Step) => (step === 'killed' ? 'absent' : 'unknown')
+  expect(await afterSteps(steps, lookUp)).toEqual({ keys: ['answer#0'], doubtful: 2, made: [...steps, 'unclear'] })
+})
+
+test('a stream whose opening was interrupted and is certainly not there starts again without tries', () => {
+  const intent = intentEntry('answer#0', { kind: 'stream' })
+  const before = { ...emptyLedger, entries: [intent] }
+  const recovered = recoveredLedger(before, { isIdempotent: false, canLookUp: true })
+  const [entry = intent] = recovered.entries.filter((one) => one.state === 'intent')
+  const lookUp = { type: 'look-up', entry, isWanted: true, priority: 'final' } as const
+  const { entries } = withLookUp(recovered, lookUp, { type: 'absent' })
+  expect([recovered.entries, entries]).toMatchObject([[{ interrupted: 1 }], [{ tries: 0, interrupted: 0 }]])
+})
+
+test('a post whose only try has a result is not counted twice while it waits', () => {
+  const intent = intentEntry('answer#0')
+  const resolution = { isIdempotent: false, canLookUp: false }
+  const once = recoveredLedger({ ...emptyLedger, entries: [intent] }, resolution)
+  expect([deliveryOf(once).doubtful, recoveredLedger(once, resolution)]).toEqual([1, once])
 })
 
 test('a message that is tried once is not tried again after its process was killed', () => {

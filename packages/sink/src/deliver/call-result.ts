@@ -10,6 +10,7 @@ import { FileRefusal, type PortError } from '../port/port-error.ts'
 import type { Edit, LookUp, Operation, Post, Remove } from './operation.ts'
 import type { Performed } from './perform.ts'
 import {
+  asUnclear,
   isWorthAnotherTry,
   openIntentOf,
   withDoubt,
@@ -116,7 +117,8 @@ function withFailedPost(ledger: Ledger, operation: Post, { error, at, isIdempote
       // A retry with the same id cannot duplicate the post, and a look-up finds it, so the intent stays.
       if (isIdempotent || canLookUp) return withUnsureIntent(ledger, intent)
       const counted = withOneMoreDoubtful(ledger)
-      return isWorthAnotherTry(intent) ? counted : withDoubt(counted, { ...intent, at })
+      const unclear = asUnclear(intent)
+      return isWorthAnotherTry(intent) ? withChanged(counted, intent, unclear) : withDoubt(counted, { ...unclear, at })
     }
     default:
       return error.type satisfies never

@@ -5,7 +5,7 @@ import { attachmentKey } from '../ledger/keys.ts'
 import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 import { needsEdit, needsNoPost } from './reconcile.ts'
-import { isAwaited, isWorthAnotherTry } from './transitions.ts'
+import { isAwaited, isWaiting, isWorthAnotherTry } from './transitions.ts'
 
 /** The result of showing a reply: counts, and the messages that are missing. */
 export interface Delivery {
@@ -119,7 +119,7 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
       ),
       ...messages.map((message) => ({ ...message, type, reason: reasons[type] })),
     ],
-    doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
+    doubtful: ledger.doubtful + ledger.entries.filter((entry) => entry.state === 'intent' && !isWaiting(entry)).length,
     calls: ledger.calls,
     rateLimited: ledger.rateLimited,
   }

@@ -49,6 +49,7 @@ export function withIntent(
     id: isNewID ? id : knownID,
     tries: (before?.tries ?? 0) + 1,
     interrupted: before?.interrupted,
+    unclear: before?.unclear,
     at,
     isLoud,
     content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : knownContentOf(slot),
@@ -304,11 +305,12 @@ export function withLookUp(ledger: Ledger, { entry, isWanted }: LookUp, found: L
     case 'absent':
       // Stays an intent, so that the text of a stream that did not open becomes a message.
       if (isWanted && entry.kind === 'stream' && entry.tries === 1)
-        return withChanged(ledger, entry, { ...intent, tries: 0 })
+        return withChanged(ledger, entry, withoutTry(intent))
       return withoutLastTry(ledger, intent)
     case 'unknown': {
       const counted = { ...ledger, doubtful: ledger.doubtful + 1 }
-      return isWanted && isWorthAnotherTry(entry) ? withChanged(counted, entry, intent) : withDoubt(counted, intent)
+      const unclear = asUnclear(intent)
+      return isWanted && isWorthAnotherTry(entry) ? withChanged(counted, entry, unclear) : withDoubt(counted, unclear)
     }
     default:
       return found satisfies never
@@ -318,25 +320,45 @@ export function withLookUp(ledger: Ledger, { entry, isWanted }: LookUp, found: L
 /** Records that the last try is certainly not in the chat. Drops the intent if it was the only try. */
 export function withoutLastTry(ledger: Ledger, intent: IntentEntry): Ledger {
   // One of its earlier tries may have succeeded.
-  if (intent.tries > 1) return withChanged(ledger, intent, { ...intent, tries: intent.tries - 1 })
+  if (intent.tries > 1) return withChanged(ledger, intent, withoutTry(intent))
   return withoutEntry(ledger, intent)
+}
+
+/** Returns the intent without its last try. If that one was interrupted, one less was. */
+function withoutTry(intent: IntentEntry): IntentEntry {
+  const { interrupted = 0, unclear = 0 } = intent
+  const tries = intent.tries - 1
+  return { ...intent, tries, interrupted: Math.max(0, Math.min(interrupted, tries - unclear)) }
+}
+
+/** Returns the intent after a try without a clear answer of the platform. An interrupted try stays one. */
+export function asUnclear(intent: IntentEntry): IntentEntry {
+  const { tries, interrupted = 0 } = intent
+  return { ...intent, unclear: Math.max(0, tries - interrupted) }
+}
+
+/** Whether no try is running, or was when the process ended, and none is still looked for. The intent waits for its next try. */
+export function isWaiting({ tries, interrupted = 0, unclear = 0, unsureSince }: IntentEntry): boolean {
+  return unsureSince === undefined && tries <= interrupted + unclear
 }
 
 /**
  * Prepares a ledger after a crash: the results of its open intents are unknown, and tries that had none yet were interrupted. Those
- * without another try become doubtful.
+ * without another try become doubtful. Intents that wait for their next try stay as they are, because nothing was posted since.
  */
 export function recoveredLedger(
   ledger: Ledger,
   { isIdempotent, canLookUp }: { readonly isIdempotent: boolean; readonly canLookUp: boolean },
 ): Ledger {
-  const entries = ledger.entries.map((entry) => (entry.state === 'intent' ? asInterrupted(entry) : entry))
-  const open = entries.filter((entry) => entry.state === 'intent')
+  const intents = ledger.entries.filter((entry) => entry.state === 'intent')
+  const open = intents.filter((intent) => !isWaiting(intent)).map(asInterrupted)
   if (open.length === 0) return ledger
-  const recovered = { ...ledger, entries }
-  if (isIdempotent || canLookUp) return open.reduce(withUnsureIntent, recovered)
-  const counted = { ...recovered, doubtful: ledger.doubtful + open.length }
-  return open.filter((intent) => !isWorthAnotherTry(intent)).reduce(withDoubt, counted)
+  if (isIdempotent || canLookUp) return open.reduce(withUnsureIntent, ledger)
+  const counted = { ...ledger, doubtful: ledger.doubtful + open.length }
+  return open.reduce(
+    (next, intent) => (isWorthAnotherTry(intent) ? withChanged(next, intent, intent) : withDoubt(next, intent)),
+    counted,
+  )
 }
 
 /** Returns the intent with one more interrupted try, unless its try ended without a clear answer of the platform. */

@@ -71,8 +71,10 @@ export interface EntryFields {
   readonly kind?: 'file' | 'stream' | undefined
   /** How often its post was tried, from 1. */
   readonly tries: number
-  /** How often the process ended or froze during a try, before the platform could answer. Default 0. */
+  /** How many of the tries were interrupted: the process ended or froze before the platform could answer. Default 0. */
   readonly interrupted?: number | undefined
+  /** How many of the tries ended without a clear answer of the platform, and a look-up found none either. Default 0. */
+  readonly unclear?: number | undefined
   /** When its post was last tried or confirmed, in ms since the epoch. */
   readonly at: number
   /** Whether it was posted to notify. */

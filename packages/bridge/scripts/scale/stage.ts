@@ -181,14 +181,22 @@ export async function untilReady(members: readonly Member[]): Promise<void> {
   }
 }
 
-/** Resolves when the members own all shards, and none more than its part: until then, each that joined takes some. Rejects after `startMs`. */
-async function untilShared(members: readonly Member[]): Promise<void> {
-  const until = Date.now() + startMs
+/**
+ * Resolves when the members take the messages of all shards, and none of more than its part: until then, each that joined takes some.
+ * Rejects after `mostMs`.
+ */
+export async function untilShared(members: readonly Pick<Member, 'taking'>[], mostMs = startMs): Promise<void> {
+  const until = Date.now() + mostMs
   const most = Math.ceil(shardCount / members.length)
   for (;;) {
     const owned = members.map((member) => member.taking().length)
     if (owned.every((count) => count <= most) && owned.reduce((sum, count) => sum + count, 0) === shardCount) return
-    if (Date.now() > until) throw new Error(`The members own ${owned.join(', ')} shards after ${startMs} ms.`)
+    if (Date.now() > until) {
+      const counts = owned.join(', ')
+      throw new Error(
+        `The members have ${counts} shards after ${mostMs} ms. Each is to have at most ${most}, and all ${shardCount}.`,
+      )
+    }
     await pause(50)
   }
 }

@@ -46,6 +46,22 @@ test('a sink that was stopped while its ledger was written does nothing more', a
   expect(scene.clock.pending).toBe(0)
 })
 
+test('a sink that was stopped right before a post leaves no doubt about it to the next one', async () => {
+  const store = slowStore()
+  const { fake, ...before } = createScene({ sink: { store } })
+  const release = store.slow()
+  before.show(whole('One.'))
+  await before.pass(1000)
+  const stopped = before.sink().stop()
+  release()
+  await stopped
+  expect(fake.calls.filter(({ verb }) => verb === 'post')).toEqual([])
+  const after = createScene({ sink: { store, port: fake.port } })
+  after.show(whole('One.'))
+  expect(await after.end()).toMatchObject({ shown: 1, doubtful: 0, calls: 1 })
+  expect(fake.screen()).toMatchObject([{ text: 'One.' }])
+})
+
 test('a stopped sink shows no further reply', async () => {
   const scene = createScene()
   await scene.sink().stop()

@@ -15,7 +15,7 @@ import { emptyLedger, entryAt, type GrowingText, type Ledger, type LedgerStore }
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
 import type { Attachment, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
-import { FileRefusal, type PortError } from '../port/port-error.ts'
+import { FileRefusal, PortError } from '../port/port-error.ts'
 import type { DiffControl, Texts } from '../texts.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import { withExpired, withFailure, withSuccess, withUnread } from './call-result.ts'
@@ -442,8 +442,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   /**
    * Writes the operation to the ledger, performs it, and writes the result. `growing` is the text that it may show the end of.
-   * Resolves with whether it succeeded, which is false if the deliverer was stopped during the first write. Rejects only if
-   * another process took over.
+   * Resolves with whether it succeeded. If the deliverer was stopped during the first write, takes that back and resolves with false.
+   * Rejects only if another process took over.
    */
   async function performAndRecord(
     operation: Operation,
@@ -456,7 +456,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       await storeLedger(withNewIntent(operation))
     }
     if (operation.type === 'edit') await storeLedger(withEditStarted(ledger, operation))
-    if (isStopped) return false
+    if (isStopped) {
+      // Otherwise the next process doubts a call that was never made.
+      const unmade = new PortError('unreachable', 'Not sent, because the delivery was stopped.')
+      const undone = withFailure(ledger, { ...postResolution, operation, error: unmade, at: clock.now() })
+      await storeLedger({ ...undone, calls: ledger.calls - 1 })
+      return false
+    }
     try {
       const done = await perform(operation, {
         ...options,

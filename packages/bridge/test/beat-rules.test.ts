@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { countedCalls } from '../../sink/src/deliver/shared-budget.ts'
 import { beatAfter, leaveAfter, type MemberRows } from '../src/store/beat-rules.ts'
-import type { BeatRequest, UsedCalls } from '../src/store/store.ts'
+import type { BeatRequest, BudgetShare, UsedCalls } from '../src/store/store.ts'
 
 const nothing: MemberRows = { members: [], leases: [], shares: [], freezes: [] }
 const forMs = 4000
@@ -14,36 +15,34 @@ interface BudgetLimit {
   readonly mostGrowing?: number
 }
 
+/** What a member tells with a beat. */
+type Told = Pick<BeatRequest['budgets'][string], 'demand' | 'growing' | 'used' | 'usedFor'>
+
+/** What a member tells that has made no calls and wants none. */
+const idle: Told = { demand: 0, growing: 0, used: 0, usedFor: [] }
+
 /** A state with a clock that only `pass` advances, and one budget. */
-function createState({ mostGrowing, ...limit }: BudgetLimit) {
-  const { windowMs } = limit
+function createState(limit: BudgetLimit) {
   let rows = nothing
   let now = 1_000_000
+  const beatWith = (member: string, told: Told): BudgetShare => {
+    const budgets = { bot: { ...limit, ...told } }
+    const { beat, ...effect } = beatAfter(rows, { member, forMs, layout: '1', wants: {}, budgets }, now)
+    rows = effect.rows
+    if (beat.type !== 'admitted') throw new Error(`refused: ${beat.reason}`)
+    return beat.budgets.bot ?? expect.fail('The beat has no share.')
+  }
   return {
     pass: (ms: number) => {
       now += ms
     },
     now: () => now,
-    /** Beats, and returns the share. */
-    beat: (member: string, demand = 0, used = 0, growing = 0): number => {
-      const budgets: BeatRequest['budgets'] = { bot: { ...limit, mostGrowing, demand, growing, used } }
-      const { beat, ...effect } = beatAfter(rows, { member, forMs, layout: '1', wants: {}, budgets }, now)
-      rows = effect.rows
-      if (beat.type !== 'admitted') throw new Error(`refused: ${beat.reason}`)
-      return beat.budgets.bot?.share ?? 0
-    },
+    beatWith,
+    /** Beats without telling for how long calls count, and returns the share. */
+    beat: (member: string, demand = 0, used = 0, growing = 0): number =>
+      beatWith(member, { demand, growing, used }).share,
     leave: (member: string, used?: UsedCalls) => {
       rows = leaveAfter(rows, member, now, used)
-    },
-    /** A beat forgets the calls of members whose last beat was before this time. */
-    forgetsBefore: (member: string) => {
-      const shares = rows.shares.filter(({ isCounted }) => !isCounted)
-      const living = shares.filter(({ expiresAt }) => expiresAt > now)
-      const isCounting = shares.some(
-        (row) => row.member === member && row.expiresAt + windowMs > now && row.reserved > 0,
-      )
-      if (isCounting || living.some(({ reserved }) => reserved > 0)) return Number.NEGATIVE_INFINITY
-      return Math.min(now, ...living.map(({ since }) => since))
     },
   }
 }
@@ -53,23 +52,21 @@ type State = ReturnType<typeof createState>
 /** A process that makes calls within its share, as the pacer does, and beats. */
 interface Process {
   readonly member: string
-  share: number
-  /** How many calls may count until the next beat, though the share is smaller. */
+  /** How many calls may count, as the last beat said. */
+  given: number
+  /** How many may count until the next beat. More than what was given after that shrank. */
   most: number
   calls: number[]
-  /** When the store got its last beat. */
-  beatAt: number
   heldUntil: number
   /** A beat that the store has not got yet. */
-  asked?: { readonly at: number; readonly demand: number; readonly growing: number; readonly used: number }
+  asked?: Told & { readonly at: number }
   /** An answer of the store that has not arrived yet. */
-  answer?: { readonly at: number; readonly share: number }
+  answer?: { readonly at: number; readonly given: number }
   isFrozen: boolean
 }
 
 function createProcess(member: string): Process {
-  const never = Number.NEGATIVE_INFINITY
-  return { member, share: 0, most: 0, calls: [], beatAt: never, heldUntil: never, isFrozen: false }
+  return { member, given: 0, most: 0, calls: [], heldUntil: Number.NEGATIVE_INFINITY, isFrozen: false }
 }
 
 const types = ['call', 'ask', 'serve', 'hear', 'beat', 'lose', 'leave', 'die', 'freeze', 'wake', 'pass'] as const
@@ -80,87 +77,92 @@ const step = fc.record({
   count: fc.nat(48),
   demand: fc.nat(20),
   growing: fc.nat(20),
+  /** Whether it tells for how long its calls count. */
+  isTelling: fc.nat(4).map((number) => number > 0),
   ms: fc.constantFrom(1, 100, 300, 1000, 3000, 5000),
 })
 
-/** Parameters of one budget, from Telegram's to one that is too small for all. */
-const budget = fc.record({ total: fc.constantFrom(0, 1, 3, 25, 48), windowMs: fc.constantFrom(1000, 7000, 60_500) })
+type Plays = Pick<typeof budget extends fc.Arbitrary<infer B> ? B : never, 'windowMs' | 'count'>
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+/** Parameters of one budget, from Telegram's to one that is too small for all, and how many processes there are. */
+const budget = fc.record({
+  total: fc.constantFrom(0, 1, 3, 25, 48),
+  windowMs: fc.constantFrom(1000, 7000, 20_000, 60_500),
+  count: fc.integer({ min: 1, max: 4 }),
+})
 
 /** Plays processes on one state, and calls `check` after each step with the calls that count within a window. */
 function play(
   state: State,
-  windowMs: number,
-  steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[],
+  { windowMs, count: processCount }: Plays,
+  steps: readonly Step[],
   check: (calls: number) => void,
 ) {
   let created = 0
-  const processes = Array.from({ length: 4 }, () => createProcess(`${created++}`))
-  /** Calls of processes that died, and of those that left and told of them. */
-  let left: Pick<Process, 'beatAt' | 'calls'>[] = []
-  const counted: number[] = []
+  const processes = Array.from({ length: processCount }, () => createProcess(`${created++}`))
+  /** Calls of processes that are gone. */
+  let left: readonly number[] = []
   const recent = (calls: readonly number[]) => calls.filter((at) => at > state.now() - windowMs)
   const used = (one: Process) => recent(one.calls).length
-  const mostNow = (one: Process) => Math.max(one.share, Math.min(one.most, used(one) + 1))
-  const ask = (one: Process, demand: number, growing: number) => {
+  const usedFor = (one: Process) => {
+    const ends = one.calls.map((at) => at + windowMs)
+    return countedCalls(ends, windowMs, state.now())
+  }
+  const mostNow = (one: Process) => Math.max(one.given, Math.min(one.most, used(one) + 1))
+  const ask = (one: Process, { demand, growing, isTelling }: Pick<Step, 'demand' | 'growing' | 'isTelling'>) => {
     if (one.isFrozen || one.asked || one.answer) return
     if (state.now() >= one.heldUntil) {
-      one.share = 0
+      one.given = 0
       one.most = 0
     }
     one.most = mostNow(one)
-    one.asked = { at: state.now(), demand, growing, used: Math.max(one.most, used(one)) }
+    const told = { demand, growing, used: Math.max(one.most, used(one)), usedFor: isTelling ? usedFor(one) : undefined }
+    one.asked = { at: state.now(), ...told }
   }
   const serve = (one: Process) => {
     if (!one.asked) return
-    // A bridge that starts alone can't wait for what dead ones may have used.
-    const before = state.forgetsBefore(one.member)
-    left = left.filter(({ beatAt }) => beatAt >= before)
-    for (const other of processes) if (other !== one && other.beatAt < before) other.calls = []
-    one.beatAt = state.now()
-    const { at, demand, growing, used: told } = one.asked
-    one.answer = { at, share: state.beat(one.member, demand, told, growing) }
+    const { at, ...told } = one.asked
+    one.answer = { at, given: state.beatWith(one.member, told).most }
     delete one.asked
   }
   const hear = (one: Process) => {
     if (one.isFrozen || !one.answer) return
-    one.share = one.answer.share
+    one.given = one.answer.given
     one.most = mostNow(one)
     one.heldUntil = one.answer.at + forMs - marginMs
     delete one.answer
   }
-  for (const { type, index, count, demand, growing, ms } of steps) {
-    const one = processes[index] ?? createProcess('')
+  for (const { type, index, count, ms, ...wanted } of steps) {
+    const place = index % processCount
+    const one = processes[place] ?? expect.fail('There is no process.')
+    const end = () => {
+      left = recent([...left, ...one.calls])
+      processes[place] = createProcess(`${created++}`)
+    }
     if (type === 'pass') state.pass(ms)
     if (type === 'call' && !one.isFrozen && state.now() < one.heldUntil)
-      for (let call = 0; call < count && used(one) < Math.max(one.share, one.most); call++) one.calls.push(state.now())
-    if (type === 'ask' || type === 'beat') ask(one, demand, growing)
+      for (let call = 0; call < count && used(one) < one.most; call++) one.calls.push(state.now())
+    if (type === 'ask' || type === 'beat') ask(one, wanted)
     if (type === 'serve' || type === 'beat') serve(one)
     if (type === 'hear' || type === 'beat') hear(one)
     if (type === 'lose') delete one.answer
     if (type === 'leave' && !one.isFrozen && !one.asked && !one.answer) {
-      const calls = recent(one.calls)
-      state.leave(one.member, { bot: calls.map((at) => ({ calls: 1, forMs: at + windowMs - state.now() })) })
-      counted.push(...calls)
-      one.calls = []
-      one.share = 0
-      one.most = 0
-      one.heldUntil = Number.NEGATIVE_INFINITY
+      state.leave(one.member, { bot: usedFor(one) })
+      end()
     }
-    if (type === 'die') {
-      left.push(one)
-      processes[index] = createProcess(`${created++}`)
-    }
+    if (type === 'die') end()
     if (type === 'freeze') one.isFrozen = true
     if (type === 'wake') one.isFrozen = false
-    check(recent([...counted, ...[...left, ...processes].flatMap(({ calls }) => calls)]).length)
+    check(recent([...left, ...processes.flatMap(({ calls }) => calls)]).length)
   }
 }
 
 test('members that join, die, leave and freeze never make more calls in a window than the total', () => {
   let most = 0
   fc.assert(
-    fc.property(budget, fc.array(step, { maxLength: 150 }), ({ total, windowMs }, steps) => {
-      play(createState({ total, windowMs }), windowMs, steps, (calls) => {
+    fc.property(budget, fc.array(step, { maxLength: 400, size: 'max' }), ({ total, ...plays }, steps) => {
+      play(createState({ total, windowMs: plays.windowMs }), plays, steps, (calls) => {
         most = Math.max(most, calls)
         expect(calls).toBeLessThanOrEqual(total)
       })
@@ -174,11 +176,11 @@ test('all of a budget is used within a few beats once members come and go no mor
   fc.assert(
     fc.property(
       budget,
-      fc.array(step, { maxLength: 60 }),
+      fc.array(step, { maxLength: 60, size: 'max' }),
       fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
-      ({ total, windowMs }, steps, demands) => {
+      ({ total, count, windowMs }, steps, demands) => {
         const state = createState({ total, windowMs })
-        play(state, windowMs, steps, () => {})
+        play(state, { windowMs, count }, steps, () => {})
         state.pass(forMs + windowMs)
         let shares: readonly number[] = []
         for (let round = 0; round < 4; round++) {
@@ -257,37 +259,76 @@ test('the calls of a member that left are free for others one by one, as they no
   expect(state.beat('a', 24, 22)).toBe(24)
 })
 
-test('a lone member gets all at once after another one died, and all but the counted calls after one left', () => {
-  const state = createState({ total: 24, windowMs: 60_500 })
-  expect(state.beat('a')).toBe(24)
-  state.pass(forMs)
-  expect(state.beat('b')).toBe(24)
-  state.leave('b', { bot: [{ calls: 3, forMs: 60_500 }] })
-  expect(state.beat('c')).toBe(21)
-  state.pass(forMs)
-  expect(state.beat('d')).toBe(21)
-  state.pass(60_500 - forMs)
-  expect(state.beat('d', 0, 21)).toBe(24)
-})
-
-test('a member that starts again before the lease of the dead one ended gets all once it did', () => {
+test('a lone member that starts after an idle one died gets all but a few calls, and all but the counted ones after one left', () => {
   const state = createState({ total: 49, windowMs: 60_500 })
-  expect(state.beat('a')).toBe(49)
-  state.pass(1000)
-  expect(state.beat('a again')).toBe(0)
-  state.pass(forMs - 1001)
-  expect(state.beat('a again')).toBe(0)
+  expect(state.beatWith('a', idle)).toMatchObject({ share: 49, most: 7 })
+  state.pass(forMs)
+  expect(state.beatWith('b', idle)).toMatchObject({ share: 42, most: 6 })
+  state.leave('b', { bot: [{ calls: 3, forMs: 60_500 }] })
+  expect(state.beatWith('c', idle).share).toBe(39)
+  state.pass(60_499)
+  expect(state.beatWith('c', idle).share).toBe(39)
   state.pass(1)
-  expect(state.beat('a again')).toBe(49)
+  expect(state.beatWith('c', idle).share).toBe(49)
 })
 
-test('members that all start again before the leases of the dead ones ended divide all once they did', () => {
+test('a lone member that starts after one died that used all gets the calls of that one by one, as they no longer count', () => {
+  const state = createState({ total: 49, windowMs: 60_500 })
+  const calls = Array.from({ length: 49 }, (_, call) => state.now() - (call * 60_000) / 49)
+  const usedFor = countedCalls(
+    calls.map((at) => at + 60_500),
+    60_500,
+    state.now(),
+  )
+  state.beatWith('a', { ...idle, usedFor })
+  expect(state.beatWith('a', { ...idle, used: 49, usedFor }).most).toBe(49)
+  state.pass(forMs)
+  expect(state.beatWith('b', idle).share).toBe(0)
+  const shares = Array.from({ length: 10 }, () => {
+    state.pass(2000)
+    return state.beatWith('b', idle).share
+  })
+  expect(shares).toEqual([0, 2, 4, 5, 7, 9, 10, 12, 14, 15])
+})
+
+test('a bridge that crashes again and again leaves the next one a call', () => {
+  const state = createState({ total: 49, windowMs: 60_500 })
+  for (let life = 0; life < 15; life++) {
+    expect(state.beatWith(`${life}`, idle).share).toBeGreaterThan(0)
+    state.pass(forMs)
+  }
+})
+
+test('calls that no longer counted when a member died free none of those that it may have made in their place', () => {
+  const state = createState({ total: 24, windowMs: 7000 })
+  const beat = (calls: number, countsForMs: number) =>
+    state.beatWith('a', { demand: 0, growing: 0, used: 24, usedFor: [{ calls, forMs: countsForMs }] })
+  beat(20, 4200)
+  state.pass(forMs + 200)
+  expect(state.beatWith('b', idle).share).toBe(0)
+  state.pass(6799)
+  expect(state.beatWith('b', idle).share).toBe(0)
+  state.pass(1)
+  expect(state.beatWith('b', idle).share).toBe(24)
+})
+
+test('the calls that members made before an outage count for the process that is the first one back', () => {
   const state = createState({ total: 48, windowMs: 60_500 })
-  for (const member of ['a', 'b', 'a', 'b']) state.beat(member)
+  const usedFor = [{ calls: 24, forMs: 60_000 }]
+  for (const member of ['a', 'b', 'a', 'b']) state.beatWith(member, { ...idle, demand: 24, used: 24, usedFor })
+  state.pass(forMs + 2000)
+  expect(state.beatWith('new', { ...idle, demand: 48 }).share).toBe(0)
+  expect(state.beatWith('a', { ...idle, demand: 48, used: 24, usedFor }).share).toBe(24)
+})
+
+test('members that all start again after idle ones died divide what those left', () => {
+  const state = createState({ total: 48, windowMs: 60_500 })
+  for (const member of ['a', 'b', 'a', 'b']) state.beatWith(member, idle)
   state.pass(1000)
-  for (const member of ['a again', 'b again']) expect(state.beat(member)).toBe(0)
+  for (const member of ['a again', 'b again', 'a again', 'b again']) state.beatWith(member, idle)
   state.pass(forMs - 1000)
-  for (const member of ['a again', 'b again']) expect(state.beat(member)).toBe(24)
+  const shares = ['a again', 'b again'].map((member) => state.beatWith(member, idle).share)
+  expect(shares).toEqual([24, 24])
 })
 
 test('a member without calls counts those of one that knew of it and died', () => {

@@ -2,6 +2,9 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMemberBudgets } from '../src/members/budgets.ts'
 
+/** For how long the calls of a process count. */
+const counted = [{ calls: 2, forMs: 1000 }]
+
 /** The budgets of a process with one channel, and what they did with its limit of 25 calls a second. */
 function createBudgets() {
   const clock = createHandClock()
@@ -20,7 +23,7 @@ function createBudgets() {
   const calls = {
     ...{ total: 25, mostGrowing: 20, windowMs: 1000, used: () => state.used },
     ...{ demand: () => state.demand, growing: () => state.growing },
-    usedFor: () => [{ calls: state.used, forMs: 1000 }],
+    usedFor: () => counted,
     setShare: (share: number, options?: object) => void done.push([share, options]),
     freeze: (forMs: number) => void done.push(['freeze', forMs]),
     onFrozen: (listener: (forMs: number) => void) => {
@@ -44,10 +47,10 @@ function createBudgets() {
       answers()
     },
   })
-  const answer = (share: number, frozenForMs = 0, target = share): void =>
+  const answer = (share: number, frozenForMs = 0, target = share, most = share): void =>
     budgets.apply({
       ...{ type: 'admitted', leases: [], excess: {}, others: 1 },
-      budgets: { 'tg/calls': { share, target, frozenForMs } },
+      budgets: { 'tg/calls': { share, target, most, frozenForMs } },
     })
   const answersWith = (share: number): void => {
     answers = () => answer(share)
@@ -56,7 +59,7 @@ function createBudgets() {
   return { budgets, clock, done, state, answer, answersWith, freeze, delay: () => delay() }
 }
 
-const usual = { total: 25, mostGrowing: 20, windowMs: 1000, demand: 7, growing: 3, used: 0 }
+const usual = { total: 25, mostGrowing: 20, windowMs: 1000, demand: 7, growing: 3, used: 0, usedFor: counted }
 
 /** What a budget is set to with a share. */
 const shareOf = (share: number, { growsTo = share, mostCounted = share } = {}) => [
@@ -82,7 +85,18 @@ test('a beat says that the share may be used, or what was used if that is more',
   expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, used: 12 } })
   state.used = 20
   expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, used: 20 } })
-  expect(budgets.used()).toEqual({ 'tg/calls': [{ calls: 20, forMs: 1000 }] })
+  expect(budgets.used()).toEqual({ 'tg/calls': counted })
+})
+
+test('a beat may allow fewer calls than the share until the next one, and a lower number makes no further beat', async () => {
+  const { budgets, done, answer } = createBudgets()
+  budgets.request()
+  answer(25, 0, 25, 14)
+  expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, used: 14 } })
+  answer(25, 0, 25, 9)
+  await settles()
+  expect(done).toEqual([shareOf(25, { mostCounted: 14 }), shareOf(25, { mostCounted: 9 })])
+  expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, used: 9 } })
 })
 
 test('a share that shrinks and was not used is told at once, so that others can have it', async () => {

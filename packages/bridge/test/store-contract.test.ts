@@ -39,7 +39,7 @@ const forOneMember: StoreContractOptions['skip'] = {
   'divides a budget by demand, and lets a share grow by what others did not use': oneMember,
   'takes all calls of a member that does not say what they are for as those of growing texts': oneMember,
   'reserves what a member had that died or left for one window': oneMember,
-  'gives members that start before the leases of dead ones ended all of a budget once they did, and never calls that one knew of':
+  'reserves of a member that tells for how long calls count only those, a few more, and what it needs, also if it dies':
     oneMember,
   'freezes a budget for all members': oneMember,
   'gives each of many members that beat at the same time a share, and no lease twice': oneMember,

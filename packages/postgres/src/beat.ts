@@ -14,6 +14,7 @@ export type EncodedBeat =
         readonly share: number
         /** Undefined from a schema of an older version. */
         readonly target?: number
+        readonly most?: number
         readonly frozen: number
       }[]
     }
@@ -31,9 +32,10 @@ export function encodedRequest(request: BeatRequest): readonly unknown[] {
     named.map(({ name }) => keyBytes(name)),
     JSON.stringify(
       Object.entries(budgets).map(([budget, { total, windowMs, demand, growing, used, ...more }]) => {
-        const { mostGrowing = total, freezeForMs = 0 } = more
+        const { mostGrowing = total, usedFor, freezeForMs = 0 } = more
         const limits = { total, most_growing: mostGrowing, window_ms: windowMs }
-        return { b: packed(budget), ...limits, demand, growing, used, freeze_ms: freezeForMs }
+        const calls = { demand, growing, used, used_for: usedFor && encodedCalls(usedFor) }
+        return { b: packed(budget), ...limits, ...calls, freeze_ms: freezeForMs }
       }),
     ),
   ]
@@ -45,10 +47,15 @@ export function encodedLeave(member: string, used: UsedCalls = {}): readonly unk
     packed(member),
     JSON.stringify(
       Object.entries(used).map(([budget, counted]) => {
-        return { b: packed(budget), counted: counted.map(({ calls, forMs }) => ({ calls, for_ms: forMs })) }
+        return { b: packed(budget), counted: encodedCalls(counted) }
       }),
     ),
   ]
+}
+
+/** Returns calls as the functions take them. */
+function encodedCalls(counted: UsedCalls[string]): readonly unknown[] {
+  return counted.map(({ calls, forMs }) => ({ calls, for_ms: forMs }))
 }
 
 /** Decodes the result of the function `beat`. */
@@ -63,7 +70,9 @@ export function decodedBeat(encoded: EncodedBeat, { member, forMs }: BeatRequest
     excess: Object.fromEntries((excess ?? []).map(({ g, count }) => [unpacked(g), count])),
     others,
     budgets: Object.fromEntries(
-      budgets.map(({ b, share, target = share, frozen }) => [unpacked(b), { share, target, frozenForMs: frozen }]),
+      budgets.map(({ b, share, target = share, most = share, frozen }) => {
+        return [unpacked(b), { share, target, most, frozenForMs: frozen }]
+      }),
     ),
   }
 }

@@ -1,5 +1,6 @@
 export { sealToken, unsealToken } from './asks/token.ts'
 export { type ChatPace, callHeedingLimits } from './deliver/pace.ts'
+export { windowParts } from './deliver/shared-budget.ts'
 export type { ChannelErrorType } from './error.ts'
 export type { BridgeCommand, CheckedChannel, DownloadLimits, Note, NoteFile } from './inbound/bridge-channel.ts'
 export type { SecretSource } from './inbound/bridge-config.ts'

@@ -18,8 +18,8 @@ function limitsWith(calls: number, more: Partial<Limits> = {}): Limits {
   return { ...fakeLimits, perChat, perClient: { calls, perMs: windowMs }, ...more }
 }
 
-function setUp(limits = limitsWith(10), clock = createHandClock(beginning)) {
-  const pacer = createPacer({ clock, lookAgainMs: 1000 })
+function setUp(limits = limitsWith(10), clock = createHandClock(beginning), lookAgainMs = 1000) {
+  const pacer = createPacer({ clock, lookAgainMs })
   const of = (id: string) => pacer.chat({ id }, limits)
   const budget = budgetOf(pacer, limits)
   const spend = (calls: number): void => {
@@ -165,6 +165,29 @@ describe('a share', () => {
     pace.setGrowingText(owner, 'edit')
     budget.setShare(4, { mostCounted: 20 })
     expect(pace.spacedAt(owner, 'edit', clock.now()) - clock.now()).toBeCloseTo(1000 / 3, 2)
+  })
+
+  test('with a lower number of calls that may count leaves those to all priorities, and spaces texts as before', async () => {
+    const { clock, budget, of, spend, waits } = setUp(limitsWith(20), createHandClock(beginning), 250)
+    const priorities = ['ask', 'final', 'text', 'status'] as const
+    const [owner, pace] = [{}, of('growing')]
+    pace.setGrowingText(owner, 'edit')
+    const spaced = (): number => pace.spacedAt(owner, 'edit', clock.now()) - clock.now()
+    spend(3)
+    await clock.advance(100)
+    spend(3)
+    budget.setShare(20, { mostCounted: 20 })
+    const before = spaced()
+    budget.setShare(20, { mostCounted: 7 })
+    expect(spaced()).toBe(before)
+    expect(priorities.map((priority) => waits(priority))).toEqual([0, 0, 0, 0])
+    spend(1)
+    // It looks again, because more may count then.
+    expect(priorities.map((priority) => waits(priority))).toEqual([250, 250, 250, 250])
+    budget.setShare(20, { mostCounted: 8 })
+    expect(waits()).toBe(0)
+    budget.setShare(20)
+    expect(waits()).toBe(0)
   })
 
   test('that grows spaces growing texts by what it grows to', () => {

@@ -23,11 +23,13 @@ interface Setting {
   readonly share: number
   /** What the share is to be once others no longer use it. */
   readonly target: number
-  /** How many calls may count until the next beat. More than the share after that shrank. */
+  /** How many calls may count until the next beat, as the last one said. */
+  readonly given: number
+  /** How many calls may count until the next beat. More than what was given after that shrank. */
   readonly most: number
 }
 
-const noCalls: Setting = { share: 0, target: 0, most: 0 }
+const noCalls: Setting = { share: 0, target: 0, given: 0, most: 0 }
 
 /** How long after a beat a process asks again for calls that it needs and others are about to free, in ms. */
 const askAgainMs = 150
@@ -88,13 +90,13 @@ export function createMemberBudgets({
       listen(name, budget)
       const setting = settings.get(budget)
       if (!isHeld()) set(budget, noCalls)
-      else if (setting) set(budget, { ...setting, most: mostNow(budget, setting.share) })
+      else if (setting) set(budget, { ...setting, most: mostNow(budget, setting.given) })
       const { total, windowMs, mostGrowing } = budget
       const until = told.get(name)
       const used = Math.max(budget.used(), settings.get(budget)?.most ?? 0)
       const freeze = until === undefined ? {} : { freezeForMs: until - now }
       const wanted = { demand: budget.demand(), growing: budget.growing() }
-      return [name, { total, mostGrowing, windowMs, ...wanted, used, ...freeze }] as const
+      return [name, { total, mostGrowing, windowMs, ...wanted, used, usedFor: budget.usedFor(), ...freeze }] as const
     })
     asked = Object.fromEntries(entries)
     askedAt = now
@@ -121,16 +123,17 @@ export function createMemberBudgets({
     freesCalls = false
     let lacksCalls = false
     shares = all().flatMap(({ name, channel, ofChannel, budget }) => {
-      const given = budgets[name]
-      if (!given) return []
-      const share = Math.min(given.share, budget.total)
-      const target = Math.min(given.target, budget.total)
-      const most = mostNow(budget, share)
-      set(budget, { share, target, most })
+      const part = budgets[name]
+      if (!part) return []
+      const share = Math.min(part.share, budget.total)
+      const target = Math.min(part.target, budget.total)
+      const given = Math.min(part.most, budget.total)
+      const most = mostNow(budget, given)
+      set(budget, { share, target, given, most })
       const isFar = neededOf(budget) > share || 2 * share < Math.min(target, Math.max(1, budget.demand()))
       lacksCalls ||= isFar && share < target && share <= budget.used()
-      if (given.frozenForMs > 0) budget.freeze(given.frozenForMs)
-      freesCalls ||= (asked[name]?.used ?? 0) > Math.max(most, budget.used())
+      if (part.frozenForMs > 0) budget.freeze(part.frozenForMs)
+      freesCalls ||= (asked[name]?.used ?? 0) > Math.max(share, most, budget.used())
       return [{ channel, budget: ofChannel, share, total: budget.total }]
     })
     if (lacksCalls) askSoon()
@@ -141,9 +144,9 @@ export function createMemberBudgets({
    * Returns how many calls of a budget may count until the next beat. If more than the share do, they go on at the rate of the share,
    * and the next beat leaves others all but those that count and the next one.
    */
-  function mostNow(budget: SharedBudget, share: number): number {
+  function mostNow(budget: SharedBudget, given: number): number {
     const next = budget.demand() > 0 ? 1 : 0
-    return Math.max(share, Math.min(settings.get(budget)?.most ?? 0, budget.used() + next))
+    return Math.max(given, Math.min(settings.get(budget)?.most ?? 0, budget.used() + next))
   }
 
   /** Sets a budget at once, because the store gives out only what no other process uses. */

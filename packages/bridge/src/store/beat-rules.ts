@@ -1,5 +1,6 @@
+import { windowParts } from '@reply/sink/internal'
 import { clockStepMs, isValidUntil, leaseAfter, type StoredLease } from './lease-rules.ts'
-import type { Beat, BeatRequest, BudgetRequest, CountedCalls, UsedCalls } from './store.ts'
+import type { Beat, BeatRequest, BudgetRequest, BudgetShare, CountedCalls, UsedCalls } from './store.ts'
 
 /** A member as an engine stores it. */
 export interface StoredMember {
@@ -19,16 +20,20 @@ export interface StoredShare {
   readonly demand: number
   /** How much of the demand is for growing texts. */
   readonly growing: number
-  /** What the member may use until `expiresAt`. */
+  /** The member's part until `expiresAt`. */
   readonly share: number
-  /** What others can't have until one window after `expiresAt`. At least `share`, also what it used before that shrank. */
+  /** The most calls of the member that count at any time until `expiresAt`, and what others can't have until then. */
   readonly reserved: number
-  /** Since when the member has used the budget. */
-  readonly since: number
   readonly expiresAt: number
   readonly windowMs: number
-  /** Whether these are calls that a member counted when it left. No member uses them, and they are never forgotten early. */
-  readonly isCounted: boolean
+  /** Those of the reserved calls that surely count at `expiresAt`, and when they no longer do. */
+  readonly counted: readonly StoredCalls[]
+}
+
+/** Calls that count until a time, in ms since the epoch by the store's clock. */
+export interface StoredCalls {
+  readonly calls: number
+  readonly until: number
 }
 
 /** A budget that no member may use before a time. */
@@ -109,39 +114,18 @@ export function leaveAfter(rows: MemberRows, member: string, now: number, used: 
     ...rows,
     members: rows.members.filter((one) => one.member !== member),
     leases: rows.leases.map((lease) => (lease.holder === member ? { ...lease, expiresAt: 0 } : lease)),
-    shares: withoutDoubles(
-      rows.shares.flatMap((row) => (row.member === member ? leftOf(row, used[row.budget], now) : [row])),
-    ),
+    shares: rows.shares.map((row) => (row.member === member ? leftOf(row, used[row.budget], now) : row)),
   }
 }
 
-/**
- * Returns what is left of a member's part of a budget: a row for each time at which calls no longer count, as if a member had
- * ended one window before that. The longest come first, and they are at most what the member had.
- */
-function leftOf(row: StoredShare, used: readonly CountedCalls[] | undefined, now: number): readonly StoredShare[] {
-  if (!used || !isUsed(row, now)) return [givenBack(row, now)]
-  let left = row.reserved
-  return used
-    .toSorted((one, other) => other.forMs - one.forMs)
-    .map(({ calls, forMs }) => {
-      const reserved = Math.min(left, wholeCalls(calls))
-      left -= reserved
-      const endedAt = now + Math.min(0, Math.max(0, forMs) - row.windowMs)
-      const nothing = { demand: 0, growing: 0, share: 0 }
-      return { ...row, ...nothing, member: `${row.member}/${endedAt}`, reserved, expiresAt: endedAt, isCounted: true }
-    })
-}
-
-/** Returns a row for each of those that have the same name, with the calls of all. */
-function withoutDoubles(rows: readonly StoredShare[]): readonly StoredShare[] {
-  const byName = new Map<string, StoredShare>()
-  for (const row of rows) {
-    const name = JSON.stringify([row.budget, row.member])
-    const before = byName.get(name)
-    byName.set(name, before ? { ...row, reserved: before.reserved + row.reserved } : row)
-  }
-  return [...byName.values()]
+/** Returns what is left of a member's part of a budget: the calls that it counted, at most what it had. */
+function leftOf(row: StoredShare, used: readonly CountedCalls[] | undefined, now: number): StoredShare {
+  if (!used || !isUsed(row, now)) return givenBack(row, now)
+  const counted = used.map(({ calls, forMs }) => {
+    return { calls: wholeCalls(calls), until: now + Math.max(0, forMs) }
+  })
+  const reserved = Math.min(row.reserved, sumOf(counted.map(({ calls }) => calls)))
+  return { ...givenBack(row, now), reserved, counted }
 }
 
 /** Returns why a member is refused beside living others. Undefined if it is admitted. */
@@ -190,10 +174,7 @@ function leasesAfter(
   }
 }
 
-/**
- * Divides each budget of a request, and gives back the member's part of other budgets. What a dead member had is forgotten if no
- * living one has calls and all of them began after it made its last beat, like a bridge that starts again after a crash.
- */
+/** Divides each budget of a request, and gives back the member's part of other budgets. */
 function sharesAfter(
   before: readonly StoredShare[],
   { member, forMs, budgets }: BeatRequest,
@@ -212,37 +193,27 @@ function sharesAfter(
   for (const [budget, request] of Object.entries(budgets)) {
     const rows = counted.filter((row) => row.budget === budget)
     const own = rows.find((row) => row.member === member)
-    const living = rows.filter((row) => isUsed(row, now))
-    const hasCalls = [...living, ...(own ? [own] : [])].some((row) => reservationOf(row, now) > 0)
-    const began = Math.min(now, ...living.map(({ since }) => since))
-    const others = rows.filter(
-      (row) =>
-        row.member !== member && (hasCalls || row.isCounted || isUsed(row, now) || row.expiresAt >= began + forMs),
-    )
-    const { row, target } = shareAfter(own, others, { budget, member, forMs, request, now })
+    const others = rows.filter((row) => row.member !== member)
+    const { row, ...part } = shareAfter(own, others, { budget, member, forMs, request, now })
     shares.push(...others, row)
-    given.push([budget, { share: row.share, target }])
+    given.push([budget, part])
     // Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each
     // member that hears it beats.
-    lacksCalls ||= row.share < target && row.demand >= (own && isUsed(own, now) ? 2 * Math.max(1, own.demand) : 0)
+    lacksCalls ||= part.share < part.target && row.demand >= (own && isUsed(own, now) ? 2 * Math.max(1, own.demand) : 0)
   }
   return { shares, given, lacksCalls }
 }
 
 /** What a member gets of a budget. */
-interface GivenShare {
-  readonly share: number
-  /** What the share is to be once others no longer use it. */
-  readonly target: number
-}
+type GivenShare = Omit<BudgetShare, 'frozenForMs'>
 
-/** Returns a member's part of a budget after its beat, and what that is to be once others no longer use it. */
+/** Returns a member's part of a budget after its beat, and the row that is stored of it. */
 function shareAfter(
   own: StoredShare | undefined,
   others: readonly StoredShare[],
   { budget, member, forMs, request, now }: ShareRequest,
-): { readonly row: StoredShare; readonly target: number } {
-  const { total, windowMs, used } = request
+): GivenShare & { readonly row: StoredShare } {
+  const { total, windowMs, used, usedFor } = request
   const demand = wholeCalls(request.demand)
   const growing = Math.min(demand, wholeCalls(request.growing ?? request.demand))
   const users = others.filter((one) => isUsed(one, now))
@@ -254,14 +225,41 @@ function shareAfter(
     rivals,
     rivals.findIndex((one) => one.member === member),
   )
-  const most = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
-  const share = Math.max(0, Math.min(target, most))
+  const share = Math.max(0, Math.min(target, whole - sumOf(others.map((one) => reservationOf(one, now)))))
+  const most = usedFor
+    ? Math.min(share, mostUntilNextBeat({ share, forMs, windowMs, usedFor, needed: demand - growing }))
+    : share
   // A member that expired may report calls that others were given since then.
-  const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
-  const reserved = Math.max(share, kept)
-  const since = own && isUsed(own, now) ? own.since : now
-  const times = { since, expiresAt: now + forMs, windowMs }
-  return { row: { budget, member, demand, growing, share, reserved, ...times, isCounted: false }, target }
+  const reserved = Math.max(most, Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used)))
+  const expiresAt = now + forMs
+  const counted = (usedFor ?? [])
+    // Those that count for the whole window may be in flight, and count for longer.
+    .filter((one) => one.forMs < windowMs && one.forMs - windowMs / windowParts > forMs)
+    .map((one) => ({ calls: wholeCalls(one.calls), until: now + one.forMs }))
+  const row = { budget, member, demand, growing, share, reserved, expiresAt, windowMs, counted }
+  return { row, share, target, most }
+}
+
+/**
+ * Returns the most calls that may count until a member's next beat. All of them stay reserved for a window if it dies, so these are
+ * those that count, and a few more. A member that needs more beats soon.
+ */
+function mostUntilNextBeat({
+  share,
+  forMs,
+  windowMs,
+  usedFor,
+  needed,
+}: {
+  readonly share: number
+  readonly forMs: number
+  readonly windowMs: number
+  readonly usedFor: readonly CountedCalls[]
+  /** The demand for other calls than growing texts. */
+  readonly needed: number
+}): number {
+  const used = wholeCalls(sumOf(usedFor.map(({ calls }) => calls)))
+  return Math.max(used + Math.ceil((share * 2 * forMs) / windowMs), needed)
 }
 
 /** What `shareAfter` needs to know of a beat. */
@@ -325,17 +323,21 @@ function givenBack(row: StoredShare, now: number): StoredShare {
 }
 
 /** Whether a member may use its share. */
-function isUsed({ expiresAt, isCounted }: StoredShare, now: number): boolean {
-  return !isCounted && isValidUntil(expiresAt, now)
+function isUsed({ expiresAt }: StoredShare, now: number): boolean {
+  return isValidUntil(expiresAt, now)
 }
 
 /**
- * Returns what others can't have of a budget: the most calls of the member that count within a window from now on. After its
- * death, that is what it could use until it expired, for one window.
+ * Returns what others can't have of a budget: the most calls of the member that count now. After its end, those that surely counted
+ * then are free as they no longer do. All others may have been made right before, and stay reserved for one window.
  */
 function reservationOf(row: StoredShare, now: number): number {
-  const { reserved, expiresAt, windowMs } = row
-  return isValidUntil(expiresAt, now) || (expiresAt <= now && expiresAt + windowMs > now) ? reserved : 0
+  const { reserved, expiresAt, windowMs, counted } = row
+  if (isUsed(row, now)) return reserved
+  if (expiresAt > now || expiresAt + windowMs <= now) return 0
+  const all = sumOf(counted.map(({ calls }) => calls))
+  const later = sumOf(counted.map(({ calls, until }) => (until > now ? calls : 0)))
+  return Math.min(reserved, Math.max(0, reserved - all) + later)
 }
 
 /** Returns the budgets that are frozen, after those that a request freezes. */

@@ -194,6 +194,12 @@ export interface BudgetRequest {
    * has in flight, or its present share if that is larger, because it goes on using that. 0 before its first share.
    */
   readonly used: number
+  /**
+   * The calls of the member that count now, by how long they do at most. Each entry counts for longer than its time less a thirtieth
+   * of the window. With them, fewer calls stay reserved after its death. Default: as some older bridges don't say, all that
+   * it had stays reserved.
+   */
+  readonly usedFor?: readonly CountedCalls[] | undefined
   /** Stops all members for this time from now, in ms, and sends the hint `frozen`. A longer stop stays. */
   readonly freezeForMs?: number | undefined
 }
@@ -232,14 +238,20 @@ export type Beat =
 /** A member's part of one budget. */
 export interface BudgetShare {
   /**
-   * What the member may use in each window from now: what it demands if all demands fit, else a part by demand, and the rest
-   * evenly. At least 1 each if the total is large enough. Never more than what others left: a share that shrinks stays reserved
-   * until its member beats again, and then as much of it as the member used within the last window. A dead member's is reserved
-   * until one window after it expired, unless a member begins to use the budget while no other one does.
+   * The member's part: what it demands if all demands fit, else a part by demand, and the rest evenly. At least 1 each if the total is
+   * large enough. Never more than what others left: of each other member, all calls that may count until it beats again. Those of
+   * a dead one stay reserved until they no longer count: those that it told of for as long as it said, and what it may have made
+   * since then until one window after it expired.
    */
   readonly share: number
   /** What the share is to be once others no longer use it. At least the share. */
   readonly target: number
+  /**
+   * The most calls that may count until the next beat: those that do, and at the rate of the share as many as fit into twice
+   * `forMs`, or what the member demands for other calls than growing texts if that is more. At most the share, and all of it if the
+   * member did not tell what counts.
+   */
+  readonly most: number
   /** For how long nothing may be used, in ms. 0 if it is not frozen. */
   readonly frozenForMs: number
 }

@@ -90,6 +90,9 @@ async function playMembers(store: Store, pass: (ms: number) => Promise<void>): P
   await put(taken, 'held by another member')
   await pass(forMs + 1)
   await put(taken, 'is fenced')
-  await leaseOf('four')
-  await store.leave('four')
+  const slack = { total: 49, windowMs: 60_500, demand: 3, growing: 1, used: 9, usedFor: [{ calls: 9, forMs: 30_250 }] }
+  await leaseOf('four', { budgets: { slack } })
+  await pass(forMs + 1)
+  await leaseOf('five', { budgets: { slack: { ...slack, used: 0, usedFor: [] } } })
+  await store.leave('five', { slack: [] })
 }

@@ -16,11 +16,11 @@ CREATE TABLE "reply".members (
   expires_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
--- What a member may use of a budget until expires_at, and what others can't have until one window after that. It has used the budget
--- since a time. is_counted: calls that a member counted when it left, which no member uses.
+-- A member's part of a budget until expires_at, and the most calls of it that count at any time until then, which others can't have.
+-- counted: those of them that surely count at expires_at, and until when each does.
 CREATE TABLE "reply".shares (
   budget text, member text, demand bigint NOT NULL, growing bigint NOT NULL, share bigint NOT NULL, reserved bigint NOT NULL,
-  since timestamptz NOT NULL, expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, is_counted boolean NOT NULL,
+  expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, counted bigint[] NOT NULL, counted_until timestamptz[] NOT NULL,
   PRIMARY KEY (budget, member)
 ) WITH (fillfactor = 50);
 
@@ -208,13 +208,23 @@ $$;
 
 -- Whether a member may use its share of a budget.
 CREATE FUNCTION "reply".is_used(r "reply".shares, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT NOT r.is_counted AND "reply".is_valid_until(r.expires_at, now)
+  SELECT "reply".is_valid_until(r.expires_at, now)
 $$;
 
--- Returns what others can't have of a budget: the most calls of a member that count within a window from now on.
+-- Returns what others can't have of a budget: the most calls of a member that count now. After its end, those that surely counted then
+-- are free as they no longer do. All others may have been made right before, and stay reserved for one window.
 CREATE FUNCTION "reply".reservation_of(r "reply".shares, now timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN r.expires_at + r.window_ms * interval '1 ms' > now AND r.expires_at <= now + interval '60000 ms'
-    THEN r.reserved ELSE 0 END
+  SELECT CASE
+    WHEN "reply".is_used(r, now) THEN r.reserved
+    WHEN r.expires_at > now OR r.expires_at + r.window_ms * interval '1 ms' <= now THEN 0
+    ELSE (
+      SELECT least(
+        r.reserved,
+        greatest(0, r.reserved - coalesce(sum(c.calls), 0)) + coalesce(sum(c.calls) FILTER (WHERE c.until > now), 0)
+      )
+      FROM unnest(r.counted, r.counted_until) AS c(calls, until)
+    )
+  END
 $$;
 
 -- Returns a number of calls that a member reports, as it is stored.
@@ -228,38 +238,28 @@ CREATE FUNCTION "reply".give_back_share(of_budget text, of_member text, now time
     WHERE s.budget = of_budget AND s.member = of_member AND "reply".is_used(s, now)
 $$;
 
--- Replaces what a member has of budgets by its calls that count: a row for each time at which some no longer do, as if a member had
--- ended one window before that. The longest come first, and they are at most what the member had.
+-- Replaces what a member has of budgets by its calls that count, at most what it had.
 CREATE FUNCTION "reply".keep_counted(of_member text, used_calls json, now timestamptz) RETURNS void LANGUAGE sql AS $$
-  WITH had AS (
-    DELETE FROM "reply".shares AS s USING json_to_recordset(used_calls) AS r(b text, counted json)
-      WHERE s.member = of_member AND s.budget = r.b AND r.counted IS NOT NULL AND "reply".is_used(s, now) RETURNING s.*
-  ), counted AS (
-    SELECT r.b, "reply".whole_calls(c.calls) AS calls, greatest(0, c.for_ms) AS for_ms,
-      row_number() OVER (PARTITION BY r.b ORDER BY c.for_ms DESC, c.place) AS place
-    FROM json_to_recordset(used_calls) AS r(b text, counted json),
-      ROWS FROM (json_to_recordset(r.counted) AS (calls float8, for_ms float8)) WITH ORDINALITY AS c(calls, for_ms, place)
-  ), summed AS (
-    SELECT c.*, sum(c.calls) OVER (PARTITION BY c.b ORDER BY c.place) - c.calls AS longer FROM counted AS c
-  ), rows AS (
-    SELECT h.budget, greatest(0, least(s.calls, h.reserved - s.longer)) AS reserved, h.window_ms,
-      now + least(0, s.for_ms - h.window_ms) * interval '1 ms' AS ended_at
-    FROM had AS h JOIN summed AS s ON s.b = h.budget
-  )
-  INSERT INTO "reply".shares AS s
-    SELECT budget, of_member || '/' || extract(epoch FROM ended_at), 0, 0, 0, sum(reserved), ended_at, ended_at, window_ms, true
-      FROM rows GROUP BY budget, ended_at, window_ms
-    ON CONFLICT (budget, member) DO UPDATE SET reserved = s.reserved + excluded.reserved
+  UPDATE "reply".shares AS s
+    SET share = 0, expires_at = now, reserved = least(s.reserved, c.calls), counted = c.counted, counted_until = c.counted_until
+    FROM json_to_recordset(used_calls) AS r(b text, counted json)
+    JOIN LATERAL (
+      SELECT coalesce(sum("reply".whole_calls(u.calls)), 0) AS calls,
+        coalesce(array_agg("reply".whole_calls(u.calls)), '{}') AS counted,
+        coalesce(array_agg(now + greatest(0, u.for_ms) * interval '1 ms'), '{}') AS counted_until
+      FROM json_to_recordset(r.counted) AS u(calls float8, for_ms float8)
+    ) AS c ON true
+    WHERE s.member = of_member AND s.budget = r.b AND r.counted IS NOT NULL AND "reply".is_used(s, now)
 $$;
 
--- Divides a budget again for the beat of a member, and returns its share, and what that is to be once others no longer use it.
+-- Divides a budget again for the beat of a member, and returns its share, what that is to be once others no longer use it, and how many
+-- calls may count until the next beat.
 CREATE FUNCTION "reply".take_share(
   of_budget text, of_member text, total bigint, most_growing bigint, of_window_ms float8, of_demand bigint, of_growing bigint,
-  used bigint, now timestamptz, until timestamptz, OUT part bigint, OUT target bigint, OUT lacks_calls boolean
+  used bigint, used_for json, now timestamptz, for_ms float8,
+  OUT part bigint, OUT target bigint, OUT most bigint, OUT lacks_calls boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  has_calls boolean;
-  began timestamptz;
   kept bigint;
   others bigint;
   rival record;
@@ -267,23 +267,23 @@ DECLARE
   for_texts numeric;
   rest numeric;
   demanded bigint;
-  used_since timestamptz;
+  told record;
 BEGIN
-  -- What a dead member had is forgotten if no living one has calls and all of them began after it made its last beat.
-  SELECT bool_or("reply".reservation_of(s, now) > 0 AND (s.member = of_member OR "reply".is_used(s, now))),
-    least(now, min(s.since) FILTER (WHERE "reply".is_used(s, now)))
-    INTO has_calls, began FROM "reply".shares AS s WHERE s.budget = of_budget;
-  IF NOT has_calls THEN
-    DELETE FROM "reply".shares AS s WHERE s.budget = of_budget AND NOT s.is_counted
-      AND NOT "reply".is_used(s, now) AND s.expires_at < began + (until - now);
-  END IF;
-
   SELECT coalesce(sum("reply".reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
     -- A member that expired may report calls that others were given since then.
     least(used, coalesce(sum("reply".reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
     INTO others, kept FROM "reply".shares AS s WHERE s.budget = of_budget;
-  SELECT s.demand, s.since INTO demanded, used_since FROM "reply".shares AS s
+  SELECT s.demand INTO demanded FROM "reply".shares AS s
     WHERE s.budget = of_budget AND s.member = of_member AND "reply".is_used(s, now);
+  -- Those that count for the whole window may be in flight, and count for longer.
+  SELECT "reply".whole_calls(sum(u.calls)) AS calls,
+    coalesce(array_agg("reply".whole_calls(u.calls)) FILTER (WHERE u.is_sure), '{}') AS counted,
+    coalesce(array_agg(now + u.for_ms * interval '1 ms') FILTER (WHERE u.is_sure), '{}') AS counted_until
+    INTO told FROM (
+      SELECT r.calls, r.for_ms,
+        r.for_ms < of_window_ms AND r.for_ms - of_window_ms / 30 > take_share.for_ms AS is_sure
+      FROM json_to_recordset(used_for) AS r(calls float8, for_ms float8)
+    ) AS u;
 
   -- 1 for each member, then what each demands for other calls than growing texts, then what each demands for those, and the rest
   -- evenly. Demands that are too large divide what there is.
@@ -318,14 +318,21 @@ BEGIN
       + div(rest * rival.place, rival.count) - div(rest * (rival.place - 1), rival.count);
   END IF;
   part := greatest(0, least(target, total - others));
+  most := part;
+  IF used_for IS NOT NULL THEN
+    most := least(
+      part, greatest(coalesce(told.calls, 0) + ceil(part * 2 * for_ms / of_window_ms)::bigint, of_demand - of_growing)
+    );
+  END IF;
   -- Others free calls with their next beat, and the hint makes that soon. It is sent only if the demand doubled, because each member
   -- that hears it beats.
   lacks_calls := part < target AND of_demand >= coalesce(2 * greatest(1, demanded), 0);
   INSERT INTO "reply".shares
-    VALUES (of_budget, of_member, of_demand, of_growing, part, greatest(part, kept), coalesce(used_since, now), until,
-      of_window_ms, false)
+    VALUES (of_budget, of_member, of_demand, of_growing, part, greatest(most, kept), now + for_ms * interval '1 ms', of_window_ms,
+      told.counted, told.counted_until)
     ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, growing = excluded.growing, share = excluded.share,
-      reserved = excluded.reserved, since = excluded.since, expires_at = excluded.expires_at, window_ms = excluded.window_ms;
+      reserved = excluded.reserved, expires_at = excluded.expires_at, window_ms = excluded.window_ms,
+      counted = excluded.counted, counted_until = excluded.counted_until;
 END $$;
 
 -- Gets the lock under which members are admitted and budgets are divided. Returns false if that takes too long.
@@ -360,6 +367,7 @@ DECLARE
   b record;
   part bigint;
   target bigint;
+  allowed bigint;
   lacks_calls boolean;
   parts json[] := '{}';
   frozen_until timestamptz;
@@ -413,22 +421,24 @@ BEGIN
   FOR b IN
     SELECT * FROM json_to_recordset(budgets)
       AS r(
-        b text, total float8, most_growing float8, window_ms float8, demand float8, growing float8, used float8, freeze_ms float8
+        b text, total float8, most_growing float8, window_ms float8, demand float8, growing float8, used float8, used_for json,
+        freeze_ms float8
       )
   LOOP
     IF is_locked THEN
-      SELECT t.part, t.target, t.lacks_calls INTO part, target, lacks_calls FROM "reply".take_share(
+      SELECT t.part, t.target, t.most, t.lacks_calls INTO part, target, allowed, lacks_calls FROM "reply".take_share(
         b.b, of_member, greatest(0, floor(b.total))::bigint,
         greatest(0, floor(coalesce(b.most_growing, b.total)))::bigint, b.window_ms,
         "reply".whole_calls(b.demand),
         least("reply".whole_calls(coalesce(b.growing, b.demand)), "reply".whole_calls(b.demand)),
-        "reply".whole_calls(b.used), now, until
+        "reply".whole_calls(b.used), b.used_for, now, for_ms
       ) AS t;
       IF lacks_calls THEN PERFORM "reply".send_hint('demand'); END IF;
     ELSE
-      UPDATE "reply".shares SET expires_at = until
+      -- It is not known which calls count when it now expires.
+      UPDATE "reply".shares SET expires_at = until, counted = '{}', counted_until = '{}'
         WHERE budget = b.b AND member = of_member AND "reply".is_valid_until(expires_at, now)
-        RETURNING share, share INTO part, target;
+        RETURNING share, share, reserved INTO part, target, allowed;
     END IF;
     IF b.freeze_ms > 0 THEN
       INSERT INTO "reply".freezes AS f VALUES (b.b, now, now + b.freeze_ms * interval '1 ms')
@@ -439,7 +449,7 @@ BEGIN
     SELECT f.until INTO frozen_until FROM "reply".freezes AS f
       WHERE f.budget = b.b AND "reply".is_frozen_at(f.since, f.until, now);
     parts := parts || json_build_object(
-      'b', b.b, 'share', coalesce(part, 0), 'target', coalesce(target, 0),
+      'b', b.b, 'share', coalesce(part, 0), 'target', coalesce(target, 0), 'most', coalesce(allowed, 0),
       'frozen', greatest(0, extract(epoch FROM coalesce(frozen_until, now) - now) * 1000)
     );
   END LOOP;

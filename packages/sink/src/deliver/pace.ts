@@ -488,9 +488,10 @@ export function createPacer({
     for (const listener of freeListeners.splice(0)) listener()
   }
 
-  /** Returns when to look whether the budget is free. That is sooner while this process may get a larger share of it. */
+  /** Returns when to look whether the budget is free. That is sooner while this process may soon make more calls. */
   function lookAt({ counted: { calls }, at }: FreeBudget): number {
-    return isDivided(calls) ? Math.min(at, clock.now() + lookAgainMs) : at
+    const isLimited = calls.share !== undefined && calls.share.mostNow() < calls.share.total
+    return isLimited || isDivided(calls) ? Math.min(at, clock.now() + lookAgainMs) : at
   }
 
   /** Whether this process has only a part of the budget. */
@@ -506,7 +507,9 @@ export function createPacer({
     const { calls, budget } = counted
     if (!calls.share) return freeAt(counted, budget.calls, request)
     const free = calls.share.steps().map((step) => Math.max(step.from, freeAt(counted, step.calls, request)))
-    return Math.min(...free, nextBeyondShare(counted, request))
+    // What a priority leaves to higher ones is a part of the share.
+    const roomAt = freeAt(counted, calls.share.mostNow(), { ...request, priority: 'ask' })
+    return Math.max(roomAt, Math.min(...free, nextBeyondShare(counted, request)))
   }
 
   /**
@@ -571,10 +574,9 @@ export function createPacer({
   }
 
   /**
-   * Returns when the owner may next write, in ms since the epoch. Spaces its part of the budget evenly. If more of the window was
-   * used up when it last wrote, spaces its part of the rest until the oldest call leaves the window, unless the budget grows. Calls
-   * since then don't count: in them the others took the turn that the owner has now, and the last one would wait longest. An owner
-   * that has never written may write at once.
+   * Returns when the owner may next write, in ms since the epoch. Spaces its part of the budget evenly. If more of the window is
+   * used up, spaces its part of the rest until the oldest call leaves the window, unless the budget grows. An owner that has never
+   * written may write at once.
    */
   function evenlySpacedAt(
     { calls: { times, writers, share }, budget }: CountedBudget,
@@ -585,12 +587,11 @@ export function createPacer({
     const part = share?.steps()[0].calls ?? budget.calls
     const most = Math.max(part, share?.growsTo() ?? 0)
     const request = { by, priority: 'text', kind } as const
-    const { firstIndex, allowedCount } = usageFor(times, { calls: most, perMs }, request)
+    const { firstIndex, madeCount, allowedCount } = usageFor(times, { calls: most, perMs }, request)
     const count = writers.countWriters(owner)
     const evenly = writtenAt + (perMs * count) / allowedCount
-    const before = firstIndex === -1 ? [] : times.slice(firstIndex).filter(({ at }) => at <= writtenAt)
-    const [oldest] = before
-    const room = Math.max(allowedCount, share?.mostCounted() ?? 0) - before.length
+    const oldest = madeCount === 0 ? undefined : times[firstIndex]
+    const room = Math.max(allowedCount, share?.mostCounted() ?? 0) - madeCount
     // Without room, `readyAt` has the time.
     if (!oldest || most > part || room <= 0) return evenly
     return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (room / count + 1))

@@ -42,8 +42,9 @@ export interface SharedBudget {
    * `growsTo`: what the share is to be once others no longer count what they made. Growing texts are spaced by it, so that they use
    * what becomes free at once. Default: the share.
    *
-   * `mostCounted`: for a share that is smaller than what was used. Calls then go on, one per `windowMs / share`, while fewer than
-   * this count. Without it, the process would be silent until enough of its calls no longer count. Default: the share.
+   * `mostCounted`: how many calls may count until you set it again. If that is more than the share, because more was used, calls go on,
+   * one per `windowMs / share`, while fewer than this count. Otherwise the process would be silent until enough of its calls no longer
+   * count. If it is less, texts are still spaced by the share. Default: the share.
    */
   setShare(
     share: number,
@@ -83,6 +84,8 @@ export interface Share extends Omit<SharedBudget, 'freeze' | 'used' | 'usedFor' 
   growsTo(): number
   /** How many calls may count while they are more than the share, see `setShare`. */
   mostCounted(): number
+  /** The most calls that may count now, whatever the share is. */
+  mostNow(): number
   /** Counts a caller's text as growing. `wantedCalls` returns how many calls it wants within the budget's window. */
   startWriting(by: object, wantedCalls: () => number): void
   /** Call it when no text of the caller waits. It still counts for `pauseMs`, because text arrives in pieces. */
@@ -123,8 +126,8 @@ export const inTransitMs = 250
 /** A text that has not grown for longer than this does not count as growing, in ms. */
 export const pauseMs = 3000
 
-/** Into how many parts a window is divided to tell how long calls still count. */
-const windowParts = 30
+/** Into how many parts a window is divided to tell how long calls still count: these times are rounded up to the next part. */
+export const windowParts = 30
 
 /** Returns calls by how long they count, rounded up to a part of the window. `ends`: until when each counts, in ms since the epoch. */
 export function countedCalls(ends: readonly number[], windowMs: number, now: number): readonly CountedCalls[] {
@@ -149,7 +152,7 @@ export function createShare(
   /** Ordered by time and by calls. The first counts already. */
   let steps: readonly [ShareStep, ...ShareStep[]] = [{ calls: total, from: Number.NEGATIVE_INFINITY }]
   let next = total
-  let most = 0
+  let most: number | undefined
   let made: { readonly at: number; readonly by: object }[] = []
   /** The growing texts, how many calls each wants, and since when it pauses. */
   const writing = new Map<object, { readonly wantedCalls: () => number; readonly pausedAt: number | undefined }>()
@@ -168,7 +171,8 @@ export function createShare(
     setShare,
     steps: currentSteps,
     growsTo: () => next,
-    mostCounted: () => most,
+    mostCounted: () => (most === undefined ? 0 : Math.max(most, currentSteps()[0].calls)),
+    mostNow: () => most ?? total,
     startWriting: (by, wantedCalls) => writing.set(by, { wantedCalls, pausedAt: undefined }),
     pauseWriting: (by) => {
       const one = writing.get(by)
@@ -238,7 +242,7 @@ export function createShare(
 
   /** Lowers all steps to the share. If it is larger than the first, its step begins when one at least as large would have. */
   function setShare(share: number, options: Parameters<SharedBudget['setShare']>[1] = {}): void {
-    const { afterMs = windowMs, isFree = false, growsTo = share, mostCounted = 0 } = options
+    const { afterMs = windowMs, isFree = false, growsTo = share, mostCounted } = options
     if (!Number.isInteger(share) || share < 0 || share > total)
       throw new SinkError(
         'invalid',

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Rows } from '../apply-writes.ts'
-import type { MemberRows } from '../beat-rules.ts'
+import type { MemberRows, StoredCalls } from '../beat-rules.ts'
 import type { StoredLease } from '../lease-rules.ts'
 import { type QueuedValue, type StoredValue, StoreError, type StoreLease } from '../store.ts'
 import type { Database } from './database.ts'
@@ -113,12 +113,9 @@ export function tablesOf(database: Database, clock: Clock): Tables {
         fence: Number(fence),
         expiresAt: Number(expiresAt),
       })),
-      shares: shares.rows().map(([budget, member, ...numbers]) => {
-        const [demand = 0, growing = 0, share = 0, reserved = 0, ...more] = numbers.map(Number)
-        const [expiresAt = 0, windowMs = 0, isCounted = 0] = more
-        // One member is admitted at a time, so none began before another one ended.
-        const times = { since: expiresAt, expiresAt, windowMs }
-        const part = { demand, growing, share, reserved, ...times, isCounted: isCounted === 1 }
+      shares: shares.rows().map(([budget, member, counted, ...numbers]) => {
+        const [demand = 0, growing = 0, share = 0, reserved = 0, expiresAt = 0, windowMs = 0] = numbers.map(Number)
+        const part = { demand, growing, share, reserved, expiresAt, windowMs, counted: callsIn(unpacked(counted)) }
         return { budget: keyText(budget), member: keyText(member), ...part }
       }),
       freezes: freezes.rows().map(([budget, since, until]) => {
@@ -135,9 +132,14 @@ export function tablesOf(database: Database, clock: Clock): Tables {
         if (!after.shares.some(({ budget, member }) => budget === one.budget && member === one.member))
           removeShare.run(keyBytes(one.budget), keyBytes(one.member))
       for (const row of added(before.shares, after.shares)) {
-        const { budget, member, demand, growing, share, reserved, expiresAt, windowMs, isCounted } = row
-        const numbers = [demand, growing, share, reserved, expiresAt, windowMs, isCounted ? 1 : 0]
-        putShare.run(keyBytes(budget), keyBytes(member), ...numbers)
+        const { budget, member, demand, growing, share, reserved, expiresAt, windowMs, counted } = row
+        const numbers = [demand, growing, share, reserved, expiresAt, windowMs]
+        putShare.run(
+          keyBytes(budget),
+          keyBytes(member),
+          packed(JSON.stringify(counted.map(({ calls, until }) => [calls, until]))),
+          ...numbers,
+        )
       }
       for (const one of before.freezes)
         if (!after.freezes.some(({ budget }) => budget === one.budget)) removeFreeze.run(keyBytes(one.budget))
@@ -157,6 +159,15 @@ function added<Row>(before: readonly Row[], after: readonly Row[]): readonly Row
 function groupsIn(json: string): readonly string[] {
   const groups: unknown = JSON.parse(json)
   return Array.isArray(groups) ? groups.map(String) : []
+}
+
+/** Decodes the calls of a share, which are stored as pairs of numbers. */
+function callsIn(json: string): readonly StoredCalls[] {
+  const pairs: unknown = JSON.parse(json)
+  return (Array.isArray(pairs) ? pairs : []).map((pair: unknown) => {
+    const [calls = 0, until = 0] = Array.isArray(pair) ? pair.map(Number) : []
+    return { calls, until }
+  })
 }
 
 /**
@@ -226,8 +237,8 @@ const migrations: readonly string[] = [
      expires_at REAL NOT NULL
    ) STRICT;
    CREATE TABLE shares (
-     budget BLOB NOT NULL, member BLOB NOT NULL, demand REAL NOT NULL, growing REAL NOT NULL, share REAL NOT NULL,
-     reserved REAL NOT NULL, expires_at REAL NOT NULL, window_ms REAL NOT NULL, is_counted INTEGER NOT NULL,
+     budget BLOB NOT NULL, member BLOB NOT NULL, counted ANY NOT NULL, demand REAL NOT NULL, growing REAL NOT NULL,
+     share REAL NOT NULL, reserved REAL NOT NULL, expires_at REAL NOT NULL, window_ms REAL NOT NULL,
      PRIMARY KEY (budget, member)
    ) STRICT;
    CREATE TABLE freezes (budget BLOB NOT NULL PRIMARY KEY, since REAL NOT NULL, until REAL NOT NULL) STRICT;`,

@@ -52,18 +52,20 @@ export const memberClauses = [
     },
   },
   {
-    name: 'gives a member alone all of each budget, also after another one died, and freezes it',
+    name: 'gives a member alone all of each budget, but not what one that died may have used, and freezes it',
     run: async (stage) => {
       const store = await stage.open()
-      const budgets = { bot: { total: 25, windowMs: 60_000, demand: 3, used: 0 } }
+      const budgets = {
+        bot: { total: 25, windowMs: 60_000, demand: 3, used: 0, usedFor: [{ calls: 2, forMs: 60_000 }] },
+      }
       const { budgets: first } = await admitted(store, 'one', { budgets })
-      requireEqual(first.bot, { share: 25, target: 25, frozenForMs: 0 }, 'The budget')
+      requireEqual(first.bot, { share: 25, target: 25, most: 6, frozenForMs: 0 }, 'The budget')
       const frozen = { bot: { ...budgets.bot, freezeForMs: 9000 } }
       requireEqual((await admitted(store, 'one', { budgets: frozen })).budgets.bot?.frozenForMs, 9000, 'The freeze')
       await stage.pass(forMs)
       const shorter = { bot: { ...budgets.bot, freezeForMs: 1000 } }
       const { budgets: second } = await admitted(store, 'other', { budgets: shorter })
-      requireEqual(second.bot, { share: 25, target: 25, frozenForMs: 5000 }, 'The budget of the next member')
+      requireEqual(second.bot, { share: 19, target: 25, most: 5, frozenForMs: 5000 }, 'The budget of the next member')
       await stage.pass(5000)
       requireEqual((await admitted(store, 'other', { budgets })).budgets.bot?.frozenForMs, 0, 'The freeze at its end')
     },
@@ -301,31 +303,38 @@ export const memberClauses = [
     },
   },
   {
-    name: 'gives members that start before the leases of dead ones ended all of a budget once they did, and never calls that one knew of',
+    name: 'reserves of a member that tells for how long calls count only those, a few more, and what it needs, also if it dies',
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]
-      const share = async (store: Store, member: string, used = 0): Promise<number | undefined> => {
-        const budgets = { bot: { total: 24, windowMs: 6000, demand: 0, used } }
-        return (await admitted(store, member, { budgets })).budgets.bot?.share
+      const limit = { total: 24, windowMs: 60_000, used: 0 }
+      const most = async (demand: number, ...usedFor: UsedCalls[string]): Promise<number | undefined> => {
+        const budgets = { bot: { ...limit, demand, growing: 1, used: 24, usedFor } }
+        return (await admitted(one, 'one', { budgets })).budgets.bot?.most
       }
-      requireEqual(await share(one, 'one'), 24, 'The share of the first member')
-      await stage.pass(1000)
-      requireEqual(await share(one, 'next'), 0, 'The share of the next one')
-      requireEqual(await share(other, 'other'), 0, 'The share of another one')
-      await stage.pass(forMs - 1001)
-      requireEqual(await share(one, 'next'), 0, 'The share while the dead one may make calls')
+      const share = async (): Promise<number | undefined> =>
+        (await admitted(other, 'other', { budgets: { bot: { ...limit, demand: 0 } } })).budgets.bot?.share
+      requireEqual(await most(1), 4, 'The most calls of an idle member')
+      requireEqual(await most(17), 16, 'The most calls of one that needs some')
+      requireEqual(await most(1, { calls: 23, forMs: 1000 }), 24, 'The most calls of one that has used its share')
+      await one.leave('one', {})
+      await stage.pass(60_000)
+      const counted = [
+        { calls: 2, forMs: 60_000 },
+        { calls: 5, forMs: 30_000 },
+        { calls: 3, forMs: 5000 },
+      ] as const
+      requireEqual(await most(1, ...counted), 14, 'The most calls of a member that has made some')
+      requireEqual(await share(), 10, 'The share beside it')
+      await stage.pass(forMs)
+      requireEqual(await share(), 10, 'The share once it is dead')
+      await stage.pass(29_999 - forMs)
+      requireEqual(await share(), 10, 'The share when calls no longer count that may have made room for others')
       await stage.pass(1)
-      requireEqual(await share(one, 'next'), 12, 'The share when it may not any more')
-      requireEqual(await share(other, 'other'), 12, 'The share of the other one then')
-      await stage.pass(forMs + 6000)
-      requireEqual(await share(one, 'one'), 24, 'The share of a member that is alone again')
-      requireEqual(await share(other, 'other'), 0, 'The share of another one again')
+      requireEqual(await share(), 15, 'The share when calls no longer count that counted when it died')
+      await stage.pass(33_999)
+      requireEqual(await share(), 15, 'The share while calls may count that it made last')
       await stage.pass(1)
-      requireEqual(await share(one, 'one', 24), 12, 'The share of the first one, which knows of the other')
-      await stage.pass(1000)
-      requireEqual(await share(other, 'other'), 0, 'The share before its lease ended')
-      await stage.pass(forMs - 1000)
-      requireEqual(await share(other, 'other'), 0, 'The share after that')
+      requireEqual(await share(), 24, 'The share when none counts')
     },
   },
   {
@@ -572,9 +581,30 @@ function randomRequest(member: string, random: Random): BeatRequest {
     growing: random.pick([undefined, 0, 1.5, 6, 50]),
     mostGrowing: random.pick([...repeated(5, 20), undefined, 0, 30]),
     used: random.pick([0, 1, 3.5, 12, 30]),
+    usedFor: random.pick<UsedCalls[string] | undefined>([undefined, [], [{ calls: 2.5, forMs: 900 }]]),
     freezeForMs: random.pick([...repeated(9, undefined), 1500, 6000]),
   }
-  const wa = { total: 48, windowMs: 4000, demand: random.pick([0, 3, 9]), used: random.pick([0, 5]) }
+  const wa = {
+    ...{
+      total: 48,
+      windowMs: random.pick([4000, 40_000]),
+      demand: random.pick([0, 3, 9]),
+      growing: random.pick([0, 3]),
+    },
+    used: random.pick([0, 5, 48]),
+    usedFor: random.pick<UsedCalls[string] | undefined>([
+      undefined,
+      [],
+      [{ calls: 60, forMs: 38_000 }],
+      [
+        { calls: 4, forMs: 40_000 },
+        { calls: 7.5, forMs: 12_000 },
+        { calls: 1, forMs: 6000 },
+        { calls: 9, forMs: 5000 },
+        { calls: 2, forMs: -1 },
+      ],
+    ]),
+  }
   return requestOf(member, {
     layout: random.pick([...repeated(20, '1'), '2']),
     isAlone: random.pick([...repeated(20, undefined), true]),

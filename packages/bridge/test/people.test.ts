@@ -81,6 +81,16 @@ test('a rate holds for each person, and a minute', async () => {
 
 test('an album counts as one message, up to ten files', () => {
   const rate = createRateLimit(2, createHandClock())
-  const files = Array.from({ length: 21 }, () => rate.countIfAllowed('a', 'album'))
+  const files = Array.from({ length: 21 }, (_, n) => rate.countIfAllowed('a', { id: `${n}`, albumID: 'album' }))
   expect(files).toEqual([...Array.from({ length: 20 }, () => true), false])
+})
+
+test('a message that is delivered again counts once, also one of an album', async () => {
+  const clock = createHandClock()
+  const rate = createRateLimit(2, clock)
+  const counts = (id: string, albumID?: string): boolean => rate.countIfAllowed('a', { id, albumID })
+  expect(['1', '1', '1'].map((id) => counts(id))).toEqual([true, true, true])
+  const files = Array.from({ length: 10 }, (_, n) => `file ${n}`)
+  expect([...files, ...files].map((id) => counts(id, 'album'))).not.toContain(false)
+  expect([counts('file 10', 'album'), counts('2'), counts('1')]).toEqual([false, false, true])
 })

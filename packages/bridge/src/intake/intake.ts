@@ -164,7 +164,8 @@ export function createIntake(options: {
   function countIfAllowed(entry: QueuedPrompt): boolean {
     // A stop must always work, and backlog arrives all at once, so neither counts for the rate limit.
     const isExempt = entry.isOld || isUrgent(entry)
-    return isExempt || rate.countIfAllowed(`${entry.channel}:${entry.actor.id}`, entry.albumID)
+    const { channel, actor, id, albumID } = entry
+    return isExempt || rate.countIfAllowed(`${channel}:${actor.id}`, { id: `${placeKey(entry)}/${id}`, albumID })
   }
 
   /** Returns how an entry is handled that another member received, which could not count it for the rate limit. */
@@ -221,7 +222,7 @@ export function createIntake(options: {
       await commands.handleStop(place, person, inbound.actor, requireDue, firstAgoMs)
       return
     }
-    if (!rate.countIfAllowed(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
+    if (!rate.countIfAllowed(`${channel}:${inbound.actor.id}`, { id })) return await inbound.answer(texts.tooMany)
     await runner.whenRestored(place)
     const personNow = people.personOf(channel, inbound.actor)
     if (!personNow) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))

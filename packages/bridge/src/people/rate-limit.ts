@@ -2,8 +2,19 @@ import type { Clock } from '@reply/core'
 
 /** Limits how many messages each actor sends. */
 export interface RateLimit {
-  /** Whether a message is within the limit. If so, it is counted. Up to ten messages of one album count as one. */
-  countIfAllowed(actor: string, albumID?: string): boolean
+  /**
+   * Whether a message is within the limit. If so, it is counted. One that was counted in the last minute is within the limit, because
+   * platforms deliver a message again that was not acknowledged. Up to ten messages of one album count as one. Without a `message`, each
+   * call counts.
+   */
+  countIfAllowed(actor: string, message?: { readonly id: string; readonly albumID?: string | undefined }): boolean
+}
+
+/** What counts as one message: a message or an album. */
+interface Counted {
+  readonly at: number
+  readonly ids: readonly string[]
+  readonly albumID: string | undefined
 }
 
 const minuteMs = 60_000
@@ -15,38 +26,28 @@ const albumLength = 10
  * the next message after that.
  */
 export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
-  const times = new Map<string, readonly number[]>()
-  /** The last album of each actor, and how many more of its messages are not counted. */
-  const albums = new Map<string, { readonly id: string; readonly left: number }>()
+  const countedOf = new Map<string, readonly Counted[]>()
   let sweptAt = clock.now()
   return { countIfAllowed }
 
-  /**
-   * Whether the message is within the limit. If so, it is counted. Further messages of the actor's last album are within the
-   * limit and not counted, at most `albumLength` with the first.
-   */
-  function countIfAllowed(actor: string, albumID?: string): boolean {
+  /** Whether the message is within the limit. If so, it is counted, unless it was counted before or is of an album that was. */
+  function countIfAllowed(...[actor, message]: Parameters<RateLimit['countIfAllowed']>): boolean {
     const now = clock.now()
     if (now - sweptAt > minuteMs) forgetIdleActors(now)
-    const album = albums.get(actor)
-    if (album && album.id === albumID && album.left > 0) {
-      albums.set(actor, { ...album, left: album.left - 1 })
-      return true
-    }
-    const recent = (times.get(actor) ?? []).filter((at) => at > now - minuteMs)
-    if (recent.length >= perMinute) return false
-    times.set(actor, [...recent, now])
-    if (albumID !== undefined) albums.set(actor, { id: albumID, left: albumLength - 1 })
+    const { id, albumID } = message ?? {}
+    const recent = (countedOf.get(actor) ?? []).filter(({ at }) => at > now - minuteMs)
+    if (id !== undefined && recent.some(({ ids }) => ids.includes(id))) return true
+    const album = recent.find((one) => albumID !== undefined && one.albumID === albumID && one.ids.length < albumLength)
+    if (!album && recent.length >= perMinute) return false
+    const { at, ids }: Pick<Counted, 'at' | 'ids'> = album ?? { at: now, ids: [] }
+    const counted = { at, ids: id === undefined ? ids : [...ids, id], albumID }
+    countedOf.set(actor, [...recent.filter((one) => one !== album), counted])
     return true
   }
 
   /** Forgets actors without a message in the last minute. */
   function forgetIdleActors(now: number): void {
     sweptAt = now
-    for (const [actor, all] of times) {
-      if ((all.at(-1) ?? 0) > now - minuteMs) continue
-      times.delete(actor)
-      albums.delete(actor)
-    }
+    for (const [actor, all] of countedOf) if (all.every(({ at }) => at <= now - minuteMs)) countedOf.delete(actor)
   }
 }

@@ -229,6 +229,20 @@ describe('growing text', () => {
     expect([long, ...short.slice(2)].map((pace) => nextIn(pace, pace) / 625)).toEqual([4, 4, 4])
   })
 
+  test('of ten chats takes its turn, however many of the others took theirs just before', async () => {
+    const { clock, of } = setUp({ perChat: { calls: 1, perMs: 3000 }, perClient: { calls: 12, perMs: 12_000 } })
+    const chats = Array.from({ length: 10 }, (_, id) => ({ owner: {}, pace: of(`${id}`) }))
+    for (const { owner, pace } of chats) {
+      pace.setGrowingText(owner, 'edit')
+      pace.startCall('edit')?.()
+    }
+    await clock.advance(12_000)
+    for (const { owner, pace } of chats) {
+      expect(Math.max(pace.readyAt('text', 'edit'), spaced(pace, owner) + beginning)).toBe(clock.now())
+      pace.startCall('edit')?.()
+    }
+  })
+
   test('that used more than its part goes on, while the window has room', async () => {
     const { clock, of } = setUp({ perChat: { calls: 1000, perMs: 1 }, perClient: { calls: 100, perMs: 60_000 } })
     const [one, other] = [of('one'), of('other')]

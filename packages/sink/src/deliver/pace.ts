@@ -574,9 +574,10 @@ export function createPacer({
   }
 
   /**
-   * Returns when the owner may next write, in ms since the epoch. Spaces its part of the budget evenly. If more of the window is
-   * used up, spaces its part of the rest until the oldest call leaves the window, unless the budget grows. An owner that has never
-   * written may write at once.
+   * Returns when the owner may next write, in ms since the epoch. Spaces its part of the budget evenly. If more of the window was
+   * used up when it last wrote, spaces its part of the rest until the oldest call leaves the window, unless the budget grows. Calls
+   * since then don't count: in them the others took the turn that the owner has now, and the last one would wait longest. An owner
+   * that has never written may write at once.
    */
   function evenlySpacedAt(
     { calls: { times, writers, share }, budget }: CountedBudget,
@@ -587,11 +588,12 @@ export function createPacer({
     const part = share?.steps()[0].calls ?? budget.calls
     const most = Math.max(part, share?.growsTo() ?? 0)
     const request = { by, priority: 'text', kind } as const
-    const { firstIndex, madeCount, allowedCount } = usageFor(times, { calls: most, perMs }, request)
+    const { firstIndex, allowedCount } = usageFor(times, { calls: most, perMs }, request)
     const count = writers.countWriters(owner)
     const evenly = writtenAt + (perMs * count) / allowedCount
-    const oldest = madeCount === 0 ? undefined : times[firstIndex]
-    const room = Math.max(allowedCount, share?.mostCounted() ?? 0) - madeCount
+    const before = firstIndex === -1 ? [] : times.slice(firstIndex).filter(({ at }) => at <= writtenAt)
+    const [oldest] = before
+    const room = Math.max(allowedCount, share?.mostCounted() ?? 0) - before.length
     // Without room, `readyAt` has the time.
     if (!oldest || most > part || room <= 0) return evenly
     return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (room / count + 1))

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { ReplyError, textOf } from '../../src/index.ts'
+import { type Reply, ReplyError, textOf } from '../../src/index.ts'
 import { connectSource, type LocalAgent, type LocalRun } from '../../src/source.ts'
 import { createScripted } from './local-agent.ts'
 
@@ -96,5 +96,35 @@ test('an ask of a run that fails with its agent is withdrawn, because no one has
   const reply = await stream.result
   expect([reply.outcome, reply.asks.map(({ status }) => status)]).toEqual(['failed', ['withdrawn']])
   expect(answers).toEqual(['canceled'])
+  await client.close()
+})
+
+test('a run is shown that fails before a new watch has begun, if the agent repeats nothing', async () => {
+  const clock = createHandClock()
+  const agent = createScripted({ clock })
+  let listing = Promise.resolve()
+  const newestTime = async (directory?: string): Promise<number | undefined> => {
+    await listing
+    return await agent.source.newestTime(directory)
+  }
+  const client = connectSource({ ...agent.source, newestTime }, { clock, random: () => 0 })
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  const { sessionID, directory } = await client.prompt({ text: 'Hello.' }).result
+  let list = (): void => {}
+  listing = new Promise((resolve) => {
+    list = resolve
+  })
+  const settled: Reply[] = []
+  client.watch({}, { observe: () => [{ replySettled: ({ reply }) => void settled.push(reply) }] })
+  agent.wake({ sessionID, directory }, 'The command has ended.').write({ type: 'text', delta: 'By myself.' })
+  await rest()
+  expect(settled).toEqual([])
+  agent.fail(lostError)
+  await rest()
+  list()
+  await rest()
+  expect(settled.map((reply) => [textOf(reply), reply.outcome])).toEqual([['By myself.', 'failed']])
   await client.close()
 })

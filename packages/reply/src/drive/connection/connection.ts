@@ -87,7 +87,7 @@ export function createConnection(
     gapSince = undefined
     stopLostTimer?.()
     stopLostTimer = undefined
-    dropHeld()
+    takeHeld()
     recheck.stop()
     recheckDirectories.stop()
     recheckDirectories.setUnreadSince(undefined)
@@ -139,12 +139,13 @@ export function createConnection(
     if (isConnected) void sync(++generation)
   }
 
-  /** Drops the held events, holds later ones, and makes a running sync end without effect. */
-  function dropHeld(): void {
+  /** Returns the events that were held back, holds later ones, and makes a running sync end without effect. */
+  function takeHeld(): readonly ReplyEvent[] {
+    const taken = [...(held ?? []), ...watching.takeUnread()]
     generation += 1
     held = []
-    watching.dropUnread()
     following.dropSkipped()
+    return taken
   }
 
   /**
@@ -250,9 +251,9 @@ export function createConnection(
   }
 
   /**
-   * Begins a gap, unless one goes on: marks the connection as lost, reports that, drops held events and stops the
-   * rechecks. Open replies end as lost after `lostAfterMs` without a connection, or at once if the server shows no
-   * state of sessions.
+   * Begins a gap, unless one goes on: marks the connection as lost, reports that and stops the rechecks. Drops the events that
+   * were held back, because the next connection reads what they changed. Open replies end as lost after `lostAfterMs` without a
+   * connection. If the server shows no state of sessions, these events are applied instead, and open replies end at once.
    */
   function onLost(loss: StreamLoss): void {
     const { reason } = loss
@@ -263,13 +264,15 @@ export function createConnection(
       gapSince ??= earliest([...unread, engine.newestAt()]) ?? 0
     }
     readiness.markLost(loss)
-    dropHeld()
+    const unapplied = takeHeld()
     recheck.stop()
     recheckDirectories.stop()
     onError(reason)
+    const { canRead } = info.current()
+    if (!canRead) engine.apply(unapplied)
     reportConnectionToReplies('lost')
     // Missed events can't be read, so the end of an open reply would never arrive.
-    if (!info.current().canRead) settleOpenAsLost()
+    if (!canRead) settleOpenAsLost()
     else stopLostTimer ??= clock.after(settings.lostAfterMs, settleOpenAsLost)
   }
 
@@ -294,7 +297,7 @@ export function createConnection(
   function close(): void {
     stopLostTimer?.()
     eventStream.close()
-    dropHeld()
+    takeHeld()
     recheck.stop()
     recheckDirectories.stop()
     unseenSessions.stop()

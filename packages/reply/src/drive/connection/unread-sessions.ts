@@ -17,11 +17,11 @@ export interface UnreadSessions {
    * newer. Undefined without a hold.
    */
   heldSince(): number | undefined
-  /** Ends all holds and drops their events. Called when a connection ends, because the next one reads what they changed. */
-  drop(): void
+  /** Ends all holds and returns their events. Called when a connection ends. */
+  take(): readonly ReplyEvent[]
 }
 
-/** The hold of one watch. Its calls do nothing once `drop` was called. */
+/** The hold of one watch. Its calls do nothing once `take` was called. */
 export interface UnreadHold {
   /** Holds back the events of these sessions and their sub-agents alone. Applies those of others. */
   keepOnly(sessionIDs: readonly string[]): void
@@ -46,7 +46,7 @@ export function createUnreadSessions(
   /** The sessions of `held`, whose later events must not overtake them. */
   const waiting = new Set<string>()
   let heldSince: number | undefined
-  return { hold, withoutHeld, heldSince: () => (holds.size === 0 ? undefined : heldSince), drop }
+  return { hold, withoutHeld, heldSince: () => (holds.size === 0 ? undefined : heldSince), take }
 
   /** Begins a hold of one session, or of all. */
   function hold(sessionID?: string): UnreadHold {
@@ -128,10 +128,10 @@ export function createUnreadSessions(
     return taken
   }
 
-  /** Ends all holds, and drops their events. */
-  function drop(): void {
+  /** Ends all holds, and returns their events. */
+  function take(): readonly ReplyEvent[] {
     holds.clear()
     parents.clear()
-    takeHeld()
+    return takeHeld()
   }
 }

@@ -61,8 +61,8 @@ export interface Watching {
   withoutUnread(events: readonly ReplyEvent[]): readonly ReplyEvent[]
   /** The time since which events were kept. Undefined if none are. As `UnreadSessions.heldSince`. */
   unreadSince(): number | undefined
-  /** Drops the events that were kept. Called when a connection ends, because the next one reads what they changed. */
-  dropUnread(): void
+  /** Returns the events that were kept, and keeps none. Called when a connection ends. */
+  takeUnread(): readonly ReplyEvent[]
 }
 
 export interface ReadList {
@@ -126,7 +126,7 @@ export function createWatching(
     listReads,
     withoutUnread: unread.withoutHeld,
     unreadSince: unread.heldSince,
-    dropUnread: unread.drop,
+    takeUnread: unread.take,
   }
 
   /**

@@ -1,9 +1,10 @@
 import { openCode2Version, sayText } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
+import { type Service, startService } from './transcription-service.ts'
 
 /** The chats of the tests. */
-const [first, second, third] = [11, 12, 13]
+const [first, second, third, fourth] = [11, 12, 13, 14]
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -48,12 +49,21 @@ const seerOf2 = (baseURL: string) => ({
 export function testFilesIn(version: string): void {
   describe(`OpenCode ${version}`, () => {
     let stage: BridgeStage
+    let service: Service
     beforeAll(async () => {
       const extra = version === openCode2Version ? seerOf2 : seerOf1
-      stage = await startStage({ scripts, version, extra, ...crowdIn([first, second, third], []) })
-      await stage.start()
+      stage = await startStage({ scripts, version, extra, ...crowdIn([first, second, third, fourth], []) })
+      service = await startService(({ body }, response) => {
+        if (body.includes('damaged')) response.writeHead(400).end('{"error":{"message":"Invalid file format."}}')
+        else if (body.includes('garbage')) response.end('ERROR: Cannot read "voice.ogg"')
+        else response.end('{"text":"Look. [scenario:look]"}')
+      })
+      await stage.start({ transcribe: { url: service.url, model: 'whisper-1' } })
     })
-    afterAll(async () => await stage.close())
+    afterAll(async () => {
+      await stage.close()
+      await service.stop()
+    })
 
     /** What the model got, without the requests for a title, which another model answers. */
     const requests = () => stage.model.requests.filter(({ kind }) => kind !== 'title')
@@ -88,6 +98,29 @@ export function testFilesIn(version: string): void {
       const got = JSON.stringify(requests())
       expect(got).toContain(png.toString('base64'))
       expect(got).not.toContain('Cannot read')
+    })
+
+    test('a voice note that can’t be transcribed reaches no model, and the text after it does', async () => {
+      const before = requests().length
+      const speak = (words: string): number =>
+        stage.telegram.say(fourth, 'With a caption.', {
+          file: { kind: 'voice', bytes: Buffer.from(words), mime: 'audio/ogg' },
+        })
+      const sentences = {
+        damaged: 'the voice note could not be read. It may be damaged. Record it again, or type it.',
+        garbage: 'the transcriber failed. The bridge’s log tells the operator why. Type it instead.',
+      }
+      for (const [words, sentence] of Object.entries(sentences)) {
+        const note = speak(words)
+        const { text } = await stage.seen(fourth, (screen) => screen.find(({ replyTo }) => replyTo === note))
+        expect(text).toBe(`Nothing was run: ${sentence}`)
+      }
+      expect(requests()).toHaveLength(before)
+      speak('well')
+      await stage.answered(fourth, 'I see it.')
+      const got = JSON.stringify(requests().slice(before))
+      expect(got).toContain('With a caption.\\nLook.')
+      for (const error of ['ERROR', 'Cannot read', 'Nothing was run', 'voice.ogg']) expect(got).not.toContain(error)
     })
   })
 }

@@ -75,6 +75,8 @@ export interface StartOptions {
   readonly people?: object
   /** Added to the server's entry in the config. */
   readonly server?: object
+  /** Default: voice notes are not set up. */
+  readonly transcribe?: object
   /** What the config calls the server. Default `home`. */
   readonly serverName?: string
   /** What no agent may reach. */
@@ -146,6 +148,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
     router: rules = router,
     people: who = people,
     server: more,
+    transcribe,
     serverName = 'home',
   }: StartOptions): BridgeConfig =>
     parseConfig({
@@ -162,6 +165,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       },
       people: who,
       router: rules,
+      ...(transcribe && { transcribe }),
     })
   let bridge: Bridge | undefined
   return {

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
@@ -13,6 +13,7 @@ import { checkTranscriber } from '../src/voice/check-transcriber.ts'
 import { cleanTranscript } from '../src/voice/clean-transcript.ts'
 import { createTranscriber, type Transcriber, type Transcription } from '../src/voice/transcriber.ts'
 import { bundleFixture, run } from './process.ts'
+import { dripped, type Service, startService } from './transcription-service.ts'
 
 const note = new TextEncoder().encode('not audio, but these programs do not look')
 const never = new AbortController().signal
@@ -56,6 +57,13 @@ function transcriberOf(transcribe: object, clock: Clock = systemClock): Listener
 function realTranscriberOf(transcribe: object, clock: Clock = systemClock): Transcriber {
   const env = { PATH: process.env.PATH }
   return createTranscriber({ config: configOf(transcribe), secret: () => 'swordfish', env, clock })
+}
+
+/** Starts a service that responds so, until the test is over. */
+async function serviceWith(...[respond]: Parameters<typeof startService>): Promise<Service> {
+  const service = await startService(respond)
+  stops.push(service.stop)
+  return service
 }
 
 /** Returns the beginning of a FLAC file of that length: samples of one channel at 8 kHz, with 16 bits. */
@@ -534,45 +542,4 @@ function commandLine(pid: string): string {
 /** Waits until no process has this command line. */
 async function expectGone(command: string): Promise<void> {
   await vi.waitFor(() => expect(running(command)).toBe(0), { timeout: 60_000 })
-}
-
-interface ServiceRequest {
-  readonly method: string | undefined
-  readonly path: string | undefined
-  readonly authorization: string | undefined
-  readonly body: string
-}
-
-/** Starts a server that responds so, below `/v1`. */
-async function serviceWith(
-  respond: (request: IncomingMessage, response: ServerResponse) => unknown,
-): Promise<{ readonly url: string; readonly requests: readonly ServiceRequest[]; readonly stop: () => Promise<void> }> {
-  const requests: ServiceRequest[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Uint8Array[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const { method, url: path, headers } = request
-    requests.push({
-      method,
-      path,
-      authorization: headers.authorization,
-      body: Buffer.concat(chunks).toString('latin1'),
-    })
-    respond(request, response)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  const stop = async (): Promise<void> => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-  stops.push(stop)
-  return { url: `http://127.0.0.1:${port}/v1`, requests, stop }
-}
-
-/** Sends one byte of a body each 50 ms. */
-function dripped(response: ServerResponse): void {
-  const timer = setInterval(() => response.write(' '), 50)
-  response.on('close', () => clearInterval(timer))
 }

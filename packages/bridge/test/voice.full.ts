@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LocalRun } from '@reply/core/source'
@@ -9,6 +10,7 @@ import { bridgeMetrics } from '../src/events/metrics.ts'
 import { type Chats, type StartChats, startChats } from './chats.ts'
 import { answer, localAgent, touching } from './local-agent.ts'
 import { telegramOn } from './platforms.ts'
+import { dripped, type Service, startService } from './transcription-service.ts'
 import { missingPrograms, silentNote } from './voice-notes.ts'
 
 const missing = missingPrograms('ffmpeg')
@@ -220,6 +222,34 @@ describe('a voice note', () => {
     )
   })
 
+  describe.skipIf(missing !== undefined)(`that is damaged${missing ? ` (${missing})` : ''}`, () => {
+    test('is refused in a sentence below it, and what follows runs', { timeout: 60_000 }, async () => {
+      const { convert: _, ...withConverter } = recogniser()
+      await start({ transcribe: withConverter })
+      const note = silentNote(10)
+      // Cut within its first page, without its first page, with another page's bytes, and no audio at all.
+      const [head, garbage] = [note.slice(0, 40), new Uint8Array(5000).fill(7)]
+      const damaged = [
+        head,
+        note.slice(60, 3000),
+        Buffer.concat([head, garbage]),
+        garbage,
+        Buffer.from('OggS'.repeat(500)),
+      ]
+      const sentence =
+        'Nothing was run: the voice note could not be read. It may be damaged. Record it again, or type it.'
+      for (const [index, bytes] of damaged.entries()) {
+        const note = speak(bytes, { caption: 'with a caption' })
+        await expect.poll(said, { timeout: 30_000 }).toHaveLength(index + 1)
+        expect(telegram.screen(ann).at(-1)).toMatchObject({ text: sentence, replyTo: note })
+      }
+      telegram.say(ann, 'typed')
+      await says('Did: typed')
+      expect([agent.heard, existsSync(join(folder, 'starts'))]).toEqual([['typed'], false])
+      expect(chats.errors).toHaveLength(damaged.length)
+    })
+  })
+
   describe.skipIf(missing !== undefined)(`of an hour${missing ? ` (${missing})` : ''}`, () => {
     test.each([
       ['by its own length', false, '1h 00m long, and the limit is 10m 00s'],
@@ -252,6 +282,79 @@ describe('a voice note', () => {
     release()
     await says('Did: after it')
     expect(agent.heard.slice(-2)).toEqual(['slow words', 'after it'])
+  })
+})
+
+describe('a transcription service', () => {
+  let service: Service
+  /** What the service does, by the words of the note. */
+  const acts: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
+    'the key': (response) => response.writeHead(401).end('{"error":{"message":"Incorrect key."}}'),
+    'the audio': (response) => response.writeHead(400).end('{"error":{"message":"Invalid file format."}}'),
+    'no time': (response) => response.writeHead(429).end(),
+    'an error': (response) => response.writeHead(500).end('<h1>Internal Server Error</h1>'),
+    'a page': (response) => response.end('<html>Welcome</html>'),
+    'no text': (response) => response.end('{"text":null,"error":"out of memory"}'),
+    'bytes alone': (response) => response.end(new Uint8Array(1000).fill(0xff)),
+    'nothing seen': (response) => response.end('{"text":"\\u0000\\u200b\\u001b[2J [BLANK_AUDIO]"}'),
+    'a flood': (response) => response.end(`{"text":"${'a'.repeat(300_000)}"}`),
+    'a cut': (response) => response.write('{"text":"half', () => response.destroy()),
+    silence: () => {},
+    drops: dripped,
+  }
+  beforeEach(async () => {
+    service = await startService(({ body }, response) => {
+      const [, act] = Object.entries(acts).find(([words]) => body.includes(words)) ?? []
+      if (act) act(response)
+      else response.end('{"text":"Add a test."}')
+    })
+  })
+  afterEach(async () => await service.stop())
+  const startWith = async (): Promise<void> =>
+    await start({ transcribe: { url: service.url, model: 'whisper-1', timeoutMs: 5000 } })
+
+  test('that fails, hangs or answers with garbage is told in a sentence below the note, and nothing reaches the agent', async () => {
+    await startWith()
+    const sentences: Readonly<Record<string, string>> = {
+      'the key': 'the transcription service refused the bridge. Tell its operator, and type it instead.',
+      'the audio': 'the voice note could not be read. It may be damaged. Record it again, or type it.',
+      'no time': 'the transcription service has no time now. Send the voice note again later, or type it.',
+      'an error': 'the transcription service has no time now. Send the voice note again later, or type it.',
+      'a page': 'the transcriber failed. The bridge’s log tells the operator why. Type it instead.',
+      'no text': 'the transcriber failed. The bridge’s log tells the operator why. Type it instead.',
+      'bytes alone': 'the transcriber failed. The bridge’s log tells the operator why. Type it instead.',
+      'nothing seen': 'no words were understood in the voice note. Record it again, or type it.',
+      'a flood': 'the transcriber returned far more text than a voice note has. Type it instead.',
+      'a cut': 'the transcription service has no time now. Send the voice note again later, or type it.',
+      silence: 'transcribing the voice note took too long. Send a shorter one, or type it.',
+      drops: 'transcribing the voice note took too long. Send a shorter one, or type it.',
+    }
+    expect(Object.keys(sentences)).toEqual(Object.keys(acts))
+    const told: unknown[] = []
+    const expected: unknown[] = []
+    for (const [words, sentence] of Object.entries(sentences)) {
+      expected.push({ text: `Nothing was run: ${sentence}`, replyTo: speak(words, { caption: 'Fix this:' }) })
+      await expect.poll(() => said().length, { timeout: 30_000 }).toBe(expected.length)
+      const { text, replyTo } = telegram.screen(ann).at(-1) ?? {}
+      told.push({ text, replyTo })
+    }
+    expect(told).toEqual(expected)
+    expect([agent.heard, service.requests.length]).toEqual([[], expected.length])
+    // What people wrote stays as it was, so that they can send it again.
+    expect(telegram.screen(ann).filter(({ text }) => text === 'Fix this:')).toHaveLength(expected.length)
+    speak('fine again', { caption: 'Fix this:' })
+    await says('Did: Fix this:\nAdd a test.')
+    expect(agent.heard).toEqual(['Fix this:\nAdd a test.'])
+  })
+
+  test('that hangs keeps what is typed after the note, which then runs', async () => {
+    await startWith()
+    speak('silence')
+    await expect.poll(() => service.requests.length).toBe(1)
+    telegram.say(ann, 'typed meanwhile')
+    await says('took too long')
+    await says('Did: typed meanwhile')
+    expect(agent.heard).toEqual(['typed meanwhile'])
   })
 })
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import type { Inbound, InboundFile } from '@reply/sink'
@@ -18,7 +19,7 @@ import { type DiscordBridgeRest, snowflakeAt } from './api.ts'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 import { DiscordError, toPortError } from './error.ts'
 import { type Gateway, refusedTokenError } from './gateway.ts'
-import { beginsSession, channelIn, idIn, messagesIn } from './inbound.ts'
+import { beginsSession, channelIn, channelOfMessage, idIn, messagesIn } from './inbound.ts'
 import { discordLimits } from './limits.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
@@ -55,7 +56,8 @@ export function gatewayConnection(
   const commands = new Set<string>()
   const channel = discordChannel({
     rest,
-    updates,
+    // The connection passes the events of the client on itself.
+    updates: updates === 'gateway' && client ? 'own' : updates,
     client,
     publicKey,
     commands,
@@ -64,12 +66,10 @@ export function gatewayConnection(
     clock,
     onlyFiles: true,
   })
-  /**
-   * Passes on the missed messages of all chats. Reports chats that can't be read, and goes on with the next one. Rejects if
-   * the chats can't be listed.
-   */
   const catchUp = createCatchUp(rest, host, channel.handleEvent)
-  let missed = { abort: new AbortController(), ended: Promise.resolve() }
+  let abort = new AbortController()
+  /** The messages from before the session. Undefined before the first one. */
+  let missed: CatchUp | undefined
   const notes = createNotes({
     client: rest,
     clock,
@@ -82,7 +82,10 @@ export function gatewayConnection(
       })
     },
     begin: async () => {
-      missed = { ...missed, abort: new AbortController() }
+      abort = new AbortController()
+      // Several chats may be read at the same time. Node warns of more than ten listeners.
+      setMaxListeners(0, abort.signal)
+      missed = undefined
       client?.on('raw', onRaw)
       channel.start()
       // The session of your own client may have begun before this process was to receive.
@@ -91,9 +94,9 @@ export function gatewayConnection(
     },
     end: async () => {
       client?.off('raw', onRaw)
-      missed.abort.abort()
+      abort.abort()
       await gateway?.stop()
-      await missed.ended
+      await missed?.ended
       await channel.stop()
     },
   })
@@ -161,15 +164,26 @@ export function gatewayConnection(
     }
   }
 
-  /** Reads the missed messages when a session begins. */
+  /** Passes an event on, and reads the missed messages when a session begins. */
   function onRaw(packet: unknown): void {
     if (beginsSession(packet)) readMissed()
+    void passOn(packet)
   }
 
-  /** Reads the missed messages in the background, after those of an earlier session. Reports a failure. */
+  /**
+   * Passes an event on. A message waits for the missed ones of its chat, which were written before it. After a stop it is missed itself,
+   * and read by the next session.
+   */
+  async function passOn(packet: unknown): Promise<void> {
+    const { signal } = abort
+    const id = channelOfMessage(packet)
+    if (id !== undefined) await missed?.whenRead(id)
+    if (!signal.aborted) await channel.handleEvent(packet)
+  }
+
+  /** Reads the missed messages in the background, after those of an earlier session. */
   function readMissed(): void {
-    const { abort, ended } = missed
-    missed = { abort, ended: ended.then(() => catchUp(abort.signal)).catch(onError) }
+    missed = catchUp(abort.signal, missed?.ended)
   }
 }
 
@@ -210,35 +224,80 @@ const mostPages = 5
 /** The most attempts of a call that is rate-limited or unreachable. */
 const mostTries = 5
 
+/** The messages that were written while no session listened. */
+export interface CatchUp {
+  /** Resolves when those of all chats were passed on. Never rejects. */
+  readonly ended: Promise<void>
+  /**
+   * Resolves when those of a channel were passed on, which begins at once. Resolves soon for a channel that the host does not know.
+   * Never rejects.
+   */
+  whenRead(channelID: string): Promise<void>
+}
+
 /**
  * Returns a function that passes on the messages written while no session listened, oldest first, as packets for
- * `handleEvent`. Discord only replays events to a resumed session.
+ * `handleEvent`, and one chat after the other. Discord only replays events to a resumed session.
  * https://docs.discord.com/developers/events/gateway#resuming
+ *
+ * Reports chats that can't be read, unless they are gone or refuse the bot, and goes on with the next one. Stops when the signal
+ * aborts. Begins with the chats after `earlier`, and asks for them at once.
  */
 export function createCatchUp(
   rest: Pick<DiscordBridgeRest, 'get'>,
   { chats = async () => [], onError, clock }: Pick<ChannelHost, 'chats' | 'onError' | 'clock'>,
   handleEvent: (packet: unknown) => Promise<void>,
-): (signal: AbortSignal) => Promise<void> {
+): (signal: AbortSignal, earlier?: Promise<void>) => CatchUp {
   return catchUp
 
-  /**
-   * Passes on the missed messages of all chats, one chat after the other. Reports chats that can't be read, unless they are
-   * gone or refuse the bot, and goes on with the next one. Stops when the signal aborts. Rejects if the chats can't be listed.
-   */
-  async function catchUp(signal: AbortSignal): Promise<void> {
-    for (const { chat, since } of await chats()) {
-      if (signal.aborted) return
-      try {
-        await replayChat(chat.id, since, signal)
-      } catch (error) {
-        const failure = toPortError(error, `channels/${chat.id}`)
-        const hasLeft = failure.type === 'gone' || failure.type === 'refused'
-        // The bot may have left the chat since.
-        if (hasLeft || signal.aborted) continue
-        const what = `Messages from while the bot was away could not be read in chat ${chat.id}`
-        onError(new DiscordError('updates', `${what}: ${failure.message}`, { cause: failure.cause }))
-      }
+  /** See `createCatchUp`. */
+  function catchUp(signal: AbortSignal, earlier = Promise.resolve()): CatchUp {
+    // At once: a message of this session that the host knows would count as the newest one that it received.
+    const known = knownChats()
+    const reading = new Map<string, Promise<void>>()
+    return { ended: readAll(), whenRead }
+
+    async function readAll(): Promise<void> {
+      const all = await known
+      await earlier
+      for (const [id, since] of all) await readOnce(id, since)
+    }
+
+    async function whenRead(id: string): Promise<void> {
+      const since = (await known).get(id)
+      if (since !== undefined) await readOnce(id, since)
+    }
+
+    /** Passes on the messages of a chat, once. Reports a failure. */
+    async function readOnce(id: string, since: number): Promise<void> {
+      const read = reading.get(id) ?? tryToReplay(id, since, signal)
+      reading.set(id, read)
+      await read
+    }
+  }
+
+  /** Resolves with the ids of the chats and since when their messages are missed. Reports a failure, and is empty then. */
+  async function knownChats(): Promise<ReadonlyMap<string, number>> {
+    try {
+      return new Map((await chats()).map(({ chat, since }) => [chat.id, since]))
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)))
+      return new Map()
+    }
+  }
+
+  /** Passes on the messages of a chat. Reports a chat that can't be read. Does nothing after the signal aborts. */
+  async function tryToReplay(id: string, since: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    try {
+      await replayChat(id, since, signal)
+    } catch (error) {
+      const failure = toPortError(error, `channels/${id}`)
+      const hasLeft = failure.type === 'gone' || failure.type === 'refused'
+      // The bot may have left the chat since.
+      if (hasLeft || signal.aborted) return
+      const what = `Messages from while the bot was away could not be read in chat ${id}`
+      onError(new DiscordError('updates', `${what}: ${failure.message}`, { cause: failure.cause }))
     }
   }
 

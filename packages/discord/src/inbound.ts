@@ -324,6 +324,13 @@ export function isConnected(packet: unknown): boolean {
   return connected.safeParse(packet).success
 }
 
+const posted = z.object({ t: z.literal('MESSAGE_CREATE'), d: z.object({ channel_id: z.string() }) })
+
+/** Returns the id of the channel of a new message. Undefined for any other event. */
+export function channelOfMessage(packet: unknown): string | undefined {
+  return posted.safeParse(packet).data?.d.channel_id
+}
+
 const snowflake = z
   .string()
   .regex(/^\d{1,20}$/)

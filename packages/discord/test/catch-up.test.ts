@@ -27,7 +27,7 @@ async function open(faults: readonly DiscordFault[] = []) {
   const chats = [direct, channelId].map((id) => ({ chat: { id }, since }))
   const { handleEvent } = channel
   const catchUp = createCatchUp(rest, { chats: async () => chats, onError, clock }, handleEvent)
-  const run = async (signal = new AbortController().signal): Promise<void> => await catchUp(signal)
+  const run = async (signal = new AbortController().signal): Promise<void> => await catchUp(signal).ended
   const texts = (): readonly string[] => received.flatMap((one) => (one.type === 'text' ? [one.text] : []))
   await clock.advance(1000)
   return { discord, rest, clock, received, errors, texts, run }

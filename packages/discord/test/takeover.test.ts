@@ -6,7 +6,11 @@ import { discordConnection } from '../src/connection.ts'
 import { channelId, start, until } from './bot.ts'
 
 /** The connection of a process with a client of its own, which is logged in. */
-function processWith(rest: DiscordBridgeRest, clock: Awaited<ReturnType<typeof start>>['clock']) {
+function processWith(
+  rest: DiscordBridgeRest,
+  clock: Awaited<ReturnType<typeof start>>['clock'],
+  sinceOf = async (since: number): Promise<number> => since,
+) {
   const client = Object.assign(new EventEmitter(), { user: { id: '700000000000000007' } })
   const received: Inbound[] = []
   const errors: Error[] = []
@@ -18,7 +22,7 @@ function processWith(rest: DiscordBridgeRest, clock: Awaited<ReturnType<typeof s
       secret: () => '',
       store: memoryStore(),
       clock,
-      chats: async () => [{ chat: { id: channelId }, since }],
+      chats: async () => [{ chat: { id: channelId }, since: await sinceOf(since) }],
       onInbound: (inbound) => void received.push(inbound),
       onError: (error) => errors.push(error),
     },
@@ -47,13 +51,37 @@ test('a process whose client is logged in reads what was written before it began
   await connection.stop()
 })
 
+test('a message that arrives right after the session began waits for the missed ones of its chat', async () => {
+  const { discord, rest, clock } = await start()
+  const { client, connection, texts, errors } = processWith(rest, clock, async (since) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    // As the bridge tells it: since the newest message that it received.
+    return texts().length === 0 ? since : clock.now()
+  })
+  const hears = (d: unknown): unknown => client.emit('raw', { op: 0, t: 'MESSAGE_CREATE', d })
+  await clock.advance(1000)
+  await connection.start()
+  const author = { id: '8', username: 'ada' }
+  const message = { channel_id: channelId, channel_type: 0, type: 0, author, mentions: [], attachments: [] }
+  discord.say(channelId, 'While another listened.')
+  await clock.advance(1000)
+  const id = discord.say(channelId, 'Now.')
+  client.emit('raw', sessionBegins)
+  hears({ ...message, id, content: 'Now.' })
+  hears({ ...message, id: '9', channel_id: '10', content: 'Elsewhere.' })
+  await until(() => texts().length === 3)
+  expect(texts().filter((text) => text !== 'Elsewhere.')).toEqual(['While another listened.', 'Now.'])
+  expect(errors).toEqual([])
+  await connection.stop()
+})
+
 test('a stop leaves no listener on the client, and a second start none twice', async () => {
   const { rest, clock } = await start()
   const { client, connection } = processWith(rest, clock)
   expect(client.listenerCount('raw')).toBe(0)
   await Promise.all([connection.start(), connection.start()])
   await connection.start()
-  expect(client.listenerCount('raw')).toBe(2)
+  expect(client.listenerCount('raw')).toBe(1)
   await connection.stop()
   expect(client.listenerCount('raw')).toBe(0)
 })

@@ -170,6 +170,23 @@ test('a call that the budget delays makes a beat soon if the demand has doubled 
   expect(done.slice(1)).toEqual([{ freezeForMs: undefined, used: 5 }])
 })
 
+test('a call that the budget delays makes a beat soon if the share is still to grow', async () => {
+  const { budgets, clock, done, state, answer, answersWith, delay } = createBudgets()
+  Object.assign(state, { demand: 5, growing: 5, used: 1 })
+  budgets.request()
+  answer(5, 0, 8)
+  await clock.advance(1000, settles)
+  expect(done).toHaveLength(1)
+  state.used = 4
+  answersWith(8)
+  delay()
+  await clock.advance(1000, settles)
+  expect(done.slice(1)).toEqual([{ freezeForMs: undefined, used: 5 }, shareOf(8)])
+  delay()
+  await clock.advance(1000, settles)
+  expect(done).toHaveLength(3)
+})
+
 test('a call of another kind than a growing text makes a beat soon if it needs more than the last one said', async () => {
   const { budgets, clock, done, state, answer, delay } = createBudgets()
   budgets.request()

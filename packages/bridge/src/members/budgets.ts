@@ -114,7 +114,9 @@ export function createMemberBudgets({
     budget.onDelayed(() => {
       const { demand, growing = 0 } = asked[name] ?? { demand: 0 }
       const needsMore = neededOf(budget) > Math.max(1, demand - growing)
-      if (needsMore || budget.demand() >= 2 * Math.max(1, demand)) askSoon()
+      // Texts leave some calls of a share to others, so they may lack calls although the share is as large as the demand.
+      const { share, target } = settings.get(budget) ?? noCalls
+      if (needsMore || share < target || budget.demand() >= 2 * Math.max(1, demand)) askSoon()
     })
   }
 

@@ -4,6 +4,8 @@ import { isMissed, percentile } from '../scripts/scale/figure.ts'
 import { bridgeCpu, postgresCpu } from '../scripts/scale/parts.ts'
 import { reportOf, withReport } from '../scripts/scale/report.ts'
 import { createTakeovers } from '../scripts/scale/takeovers.ts'
+import { messageOf } from '../scripts/scale/task.ts'
+import { waitsOf } from '../scripts/scale/waits.ts'
 import { allShards } from '../src/state/shard-of.ts'
 
 /** An action in chat 1 at 100 ms. */
@@ -192,5 +194,34 @@ describe('the report', () => {
     const page = 'Before.\n<!-- scale -->\nOld.\n<!-- /scale -->\nAfter.\n'
     expect(withReport(page, 'New.')).toBe('Before.\n<!-- scale -->\nNew.\n<!-- /scale -->\nAfter.\n')
     expect(() => withReport('No place.', 'New.')).toThrow('<!-- scale -->')
+  })
+})
+
+describe('the wait of a message', () => {
+  const task = { token: 't000001', kind: 'answer', ms: 0 } as const
+  const body = `{"text":"${messageOf(task)}"}`
+  const delivery = (at: number, status: number | undefined) =>
+    ({ at, body, member: 'member0', status, endedAt: at }) as const
+  const waitsAt = (heardAt: number | undefined, deliveries: ReturnType<typeof delivery>[]) => {
+    const tasks = heardAt === undefined ? [] : [{ task, sessionID: 'ses_1', at: heardAt }]
+    return waitsOf({ tasks, deliveries }, [{ ...task, at: 100 }])
+  }
+
+  test('is divided by when a bridge took it', () => {
+    const deliveries = [delivery(110, 502), delivery(1110, undefined), delivery(3110, 200), delivery(3500, 200)]
+    expect(waitsAt(4000, deliveries)).toEqual([{ allMs: 3900, untilTakenMs: 3010, sinceTakenMs: 890 }])
+  })
+
+  test('ends with its prompt, also if its acknowledgement was lost', () => {
+    expect(waitsAt(200, [delivery(110, 504), delivery(1110, 200)])).toEqual([
+      { allMs: 100, untilTakenMs: 100, sinceTakenMs: 0 },
+    ])
+  })
+
+  test('is endless without a prompt', () => {
+    const endless = Number.POSITIVE_INFINITY
+    expect(waitsAt(undefined, [delivery(110, 200)])).toEqual([
+      { allMs: endless, untilTakenMs: 10, sinceTakenMs: endless },
+    ])
   })
 })

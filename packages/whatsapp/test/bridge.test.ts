@@ -48,7 +48,12 @@ async function setup(): Promise<BridgeStage> {
       create: async (config, host) => {
         const connection = await bridgeChannel.create(bridgeChannel.schema.parse(config), host)
         if (connection.webhook) webhooks.push(connection.webhook)
-        return connection
+        const start = async (): Promise<void> => {
+          await connection.start()
+          // Statuses confirm its posts. Without a webhook it waits 10 s for each.
+          await hook()
+        }
+        return { ...connection, start }
       },
     },
     config: {

@@ -1,9 +1,12 @@
-import { steadyClock } from '@reply/core/internal'
+import { pause, steadyClock } from '@reply/core/internal'
 import { createPacer } from '@reply/sink/channel'
 import { createHandClock } from '@reply/testing'
 import { callMs, type Platform, writeAnswer } from '../scripts/scale/one-bridge.ts'
 import { createMemberBudgets } from '../src/members/budgets.ts'
 import { createMembership } from '../src/members/membership.ts'
+import { createOwnedShards } from '../src/shards/owned-shards.ts'
+import type { Shard } from '../src/shards/shard.ts'
+import { allShards, shardLeasePrefix } from '../src/state/shard-of.ts'
 import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
 
 /** What members write, and when they restart. */
@@ -22,12 +25,15 @@ export interface Play {
   readonly seed?: number
 }
 
-/** How long an answer is without an owner when its chat moves, in ms. */
-const takeoverMs = 300
-/** How long a process takes to start, in ms. */
+/** How long a shard takes to be restored, in ms. */
+const restoreMs = 150
+/** How long a process takes to start, and from when it is a member until it takes shards, in ms. */
 const startMs = 1500
-/** After a restart, before the next one, in ms. */
-const restingMs = 3000
+const connectMs = 100
+/** How long a process that stops hands over its shards at most, in ms. */
+const handOverMs = 9000
+/** Longer than it takes until the members have joined or restarted, and shards are even, in ms. */
+const evenMs = 12_000
 const tickMs = 50
 
 /** An answer that is written. */
@@ -37,7 +43,6 @@ interface Answer {
   /** When its chat showed more of it. */
   readonly shownAt: number[]
   readonly until: number
-  member: Member | undefined
   /** The pace of its chat at its present member. */
   pace: ReturnType<Member['pacer']['chat']> | undefined
   /** Stops the writing at its present member. */
@@ -46,48 +51,94 @@ interface Answer {
 
 type Member = ReturnType<typeof createMember>
 
-/** A process with a pacer, whose budgets are divided with others over a state. */
-function createMember(name: string, { platform: { limits }, memory, clock }: Shared) {
+interface Shared extends Pick<Play, 'platform'> {
+  readonly memory: ReturnType<typeof createStoreMemory>
+  readonly clock: ReturnType<typeof createHandClock>
+  /** By the name of a shard: the answers that are written in its chats. */
+  readonly answersIn: ReadonlyMap<string, Set<Answer>>
+  /** Writes an answer as a sink does. */
+  readonly write: (answer: Answer, member: Member) => void
+}
+
+/** A process with a pacer, whose budgets and shards are divided with others over a state, in the code of the bridge. */
+function createMember(name: string, { platform: { limits }, memory, clock, answersIn, write }: Shared) {
   const nothing = (): void => {}
   const pacer = createPacer({ clock })
   const own = steadyClock(clock)
   const store = createMemoryStore({ memory, clock })
+  const connections = new Map<string, { readonly budgets: ReturnType<typeof pacer.sharedBudgets> }>()
+  let wants = {}
   const budgets = createMemberBudgets({
-    connections: new Map([['one', { budgets: pacer.sharedBudgets(limits) }]]),
-    clock: own,
+    ...{ connections, clock: own },
     isHeld: () => membership.isHeld(),
     beat: async () => await membership.beat(),
   })
-  const membership = createMembership({
-    ...{ store, member: name, clock: own },
-    ...{ onGranted: nothing, onLost: nothing, onExcess: nothing, onWaiting: nothing, onStalled: nothing },
-    ...{ onBack: nothing, onJoined: nothing, onLeft: nothing, onBeat: budgets.apply, used: budgets.used },
-    request: () => ({ layout: '1', wants: {}, budgets: budgets.request() }),
+  const shards = createOwnedShards({
+    create: ({ name: lease }) => createAnswers(lease.slice(shardLeasePrefix.length)),
+    onRestored: ({ name: shard }) => {
+      for (const answer of answersIn.get(shard) ?? []) write(answer, member)
+    },
+    ...{ clock, onDropped: nothing },
+    onError: (error) => {
+      throw error
+    },
   })
-  const unwatch = store.watch((hint) => hint === 'demand' && void membership.beat().catch(nothing))
-  const answers = new Set<Answer>()
-  const leave = async (): Promise<void> => {
+  const membership = createMembership({
+    ...{ store, member: name, clock: own, used: budgets.used, onBeat: budgets.apply },
+    ...{ onGranted: shards.add, onLost: shards.drop, onExcess: ({ shard = 0 }) => shards.giveBack(shard) },
+    ...{ onWaiting: nothing, onStalled: nothing, onBack: nothing, onJoined: nothing, onLeft: nothing },
+    request: () => ({ layout: '1', wants, budgets: budgets.request() }),
+  })
+  const unwatch = store.watch((hint) => /^(demand|free)$/.test(hint) && void membership.beat().catch(nothing))
+  const member = { pacer, shards, start, stop }
+  return member
+
+  /** The answers in the chats of a shard, as far as the owner of shards uses them. */
+  function createAnswers(shard: string): Shard {
+    const answers = answersIn.get(shard) ?? new Set()
+    const unshownForMs = (): number =>
+      Math.max(0, ...[...answers].map(({ shownAt }) => clock.now() - (shownAt.at(-1) ?? 0)))
+    const stopAnswers = async (): Promise<void> => {
+      for (const answer of answers) answer.stop()
+      await pause(own, callMs)
+    }
+    return {
+      ...{ name: shard, restore: async () => await pause(own, restoreMs), stop: stopAnswers },
+      ...{ runs: () => answers.size, unshownForMs, whenPosted: async () => {}, undoTries: async () => {} },
+    } as unknown as Shard
+  }
+
+  /** Starts as a bridge does. */
+  async function start(): Promise<void> {
+    await membership.join()
+    connections.set('one', { budgets: pacer.sharedBudgets(limits) })
+    await pause(own, connectMs)
+    wants = { shard: allShards.map((shard) => `${shardLeasePrefix}${shard}`) }
+    await membership.beat()
+    await shards.whenRestored()
+  }
+
+  /** Stops as a bridge does. */
+  async function stop(): Promise<void> {
     unwatch()
+    membership.quit()
+    await membership.beat()
+    await shards.handOver(handOverMs)
     await membership.leave()
   }
-  return { pacer, answers, join: membership.join, leave }
-}
-
-interface Shared extends Pick<Play, 'platform'> {
-  readonly memory: ReturnType<typeof createStoreMemory>
-  readonly clock: ReturnType<typeof createHandClock>
 }
 
 /** Lets beats and what they lead to settle. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 30; turn++) await undefined
+  for (let turn = 0; turn < 60; turn++) await undefined
 }
 
 /** Plays members on one clock. Resolves with how long the live answers paused, and how many calls were made. */
 export async function playAnswers({ platform, members: count, ...play }: Play) {
   const clock = createHandClock()
   const { limits } = platform
-  const shared = { platform, memory: createStoreMemory(), clock }
+  const answersIn = new Map(allShards.map((shard) => [shard, new Set<Answer>()]))
+  const shared = { platform, memory: createStoreMemory(), clock, answersIn, write }
   const calls: number[] = []
   /** Those that showed more of an answer, which Slack counts apart. */
   const growing: number[] = []
@@ -96,29 +147,19 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
   let names = 0
   let { seed = 1 } = play
   for (let index = 0; index < count; index++) await join()
-  await work(2500)
+  await work(evenMs)
   for (let index = 0; index < play.live; index++) begin(Number.POSITIVE_INFINITY)
   await work(play.steadyMs)
   const from = clock.now()
   for (let restart = 0; restart < play.restarts; restart++) {
-    const leaving = members.shift()
-    const moving = [...(leaving?.answers ?? [])]
-    for (const answer of moving) answer.stop()
-    await clock.advance(callMs, settle)
-    await leaving?.leave()
-    await move(moving)
+    const [leaving] = members
+    if (leaving) await workUntil(leaving.stop())
+    members.shift()
     await work(startMs)
     await join()
-    await work(1000)
-    await move(
-      members.flatMap((one) => [...one.answers].slice(0, Math.floor(one.answers.size / members.length))),
-      members.at(-1),
-    )
-    await work(restingMs)
   }
-  await work(10_000)
+  await work(evenMs)
   const to = clock.now()
-  for (const member of members) await member.leave()
   const pauses = answers.flatMap(({ isLive, shownAt }) => (isLive ? [longestPause(shownAt, from, to)] : []))
   return {
     longestPauseMs: Math.max(...pauses),
@@ -135,8 +176,8 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
 
   async function join(): Promise<void> {
     const member = createMember(`${names++}`, shared)
-    await member.join()
     members.push(member)
+    await workUntil(member.start())
   }
 
   /** Lets time pass, in which short answers begin. */
@@ -147,31 +188,33 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
     }
   }
 
+  /** The same until a member has started or stopped. */
+  async function workUntil(done: Promise<void>): Promise<void> {
+    let isOver = false
+    const noteOver = (): void => {
+      isOver = true
+    }
+    done.then(noteOver, noteOver)
+    while (!isOver) await work(tickMs)
+    await done
+  }
+
+  /** Begins an answer in a random chat. */
   function begin(ms: number): void {
+    const shard = allShards[Math.floor(random() * allShards.length)] ?? ''
     const answer: Answer = {
       ...{ id: `${answers.length}`, isLive: ms === Number.POSITIVE_INFINITY, shownAt: [clock.now()] },
-      ...{ until: clock.now() + ms, member: undefined, pace: undefined, stop: () => {} },
+      ...{ until: clock.now() + ms, pace: undefined, stop: () => {} },
     }
     answers.push(answer)
-    write(answer)
+    answersIn.get(shard)?.add(answer)
+    const owner = members.find((member) => member.shards.find(shard))
+    // Otherwise its next owner begins it.
+    if (owner) write(answer, owner)
   }
 
-  /** Lets a member go on with these answers, by default those that have the fewest. */
-  async function move(moving: readonly Answer[], to?: Member): Promise<void> {
-    for (const answer of moving) answer.stop()
-    await work(takeoverMs)
-    for (const answer of moving) write(answer, to)
-  }
-
-  /** Writes an answer as a sink does, by default at the member that has the fewest. */
-  function write(answer: Answer, to?: Member): void {
-    answer.member?.answers.delete(answer)
-    const [fewest] = members.toSorted((one, other) => one.answers.size - other.answers.size)
-    const member = to ?? fewest
-    if (!member) throw new Error('There is no member.')
-    answer.member = member
-    member.answers.add(answer)
-    const pace = member.pacer.chat({ id: answer.id }, limits)
+  function write(answer: Answer, { pacer }: Member): void {
+    const pace = pacer.chat({ id: answer.id }, limits)
     const recent = answer.pace?.recentCalls()
     if (recent) pace.addRecentCalls(recent)
     answer.pace = pace
@@ -181,7 +224,7 @@ export async function playAnswers({ platform, members: count, ...play }: Play) {
         calls.push(clock.now())
         if (answer.shownAt.length > 1 && !isOver) growing.push(clock.now())
         answer.shownAt.push(clock.now())
-        if (isOver) member.answers.delete(answer)
+        if (isOver) for (const ones of answersIn.values()) ones.delete(answer)
       },
     })
   }

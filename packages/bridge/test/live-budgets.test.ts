@@ -17,12 +17,12 @@ test('most rolling restarts pause streams on Slack for a few seconds, though the
   const alone = await playAnswers({ ...play, members: 1, restarts: 0 })
   expect(alone.longestPauseMs).toBeLessThan(3000)
   const pauses: number[] = []
-  for (const laterMs of [0, 1300, 2600, 3900, 5200]) {
-    const restarted = await playAnswers({ ...play, steadyMs: slack.steadyMs + laterMs, members: 4, restarts: 4 })
+  for (let seed = 1; seed <= 5; seed++) {
+    const restarted = await playAnswers({ ...play, members: 4, restarts: 4, seed })
     pauses.push(restarted.longestPauseMs)
     expect(restarted.growingCallsWithin(60_000)).toBeLessThanOrEqual(98)
   }
-  expect(pauses.toSorted((one, other) => one - other)[2]).toBeLessThan(alone.longestPauseMs + 2500)
+  expect(pauses.toSorted((one, other) => one - other)[2]).toBeLessThan(alone.longestPauseMs + 4000)
 })
 
 test('four members with streams on Slack write as often as one', async () => {
@@ -41,8 +41,8 @@ test('a rolling restart pauses answers on Telegram for less than 2 s if they lea
 
 /** What people of `npm run test:scale` write on each platform in a rolling restart. On Slack, that uses up the limit of a minute. */
 test.each([
-  ['Telegram', 2000, 3000, { ...telegram, live: 4, shortPerSecond: 4.5 }],
-  ['Slack', 1700, 2500, { ...slack, live: 1, shortPerSecond: 0.5 }],
+  ['Telegram', 1700, 2500, { ...telegram, live: 4, shortPerSecond: 4.5 }],
+  ['Slack', 1600, 2500, { ...slack, live: 1, shortPerSecond: 0.5 }],
   ['Slack, two at a time,', 2400, 4500, { ...slack, live: 2, shortPerSecond: 0.5 }],
 ])(
   'while others come and go, most rolling restarts pause answers on %s for less than %d ms, and none for %d ms',

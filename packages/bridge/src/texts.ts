@@ -65,7 +65,8 @@ export const texts = {
   askWaitsUnshown: (origin: string) =>
     `⏳ ${plain(origin)}: a request waits for an answer. It could not be shown here.`,
   typedElsewhere: (origin: string, text: string) => `${plain(origin)}:\n\n${quoted(text)}`,
-  closedElsewhere: 'Answered elsewhere, or no longer needed.',
+  closedElsewhere: (by: string | undefined) =>
+    by === undefined ? 'Answered elsewhere, or no longer needed.' : `Answered by ${by}, or no longer needed.`,
   askedElsewhere: 'This request moved to another chat.',
   noAnswerNeeded: 'No answer is needed here.',
   follow: {

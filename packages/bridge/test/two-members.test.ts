@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Bridge, createBridge } from '../src/bridge.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { parseConfig } from '../src/config/parse.ts'
+import type { AskEvent } from '../src/events/event.ts'
 import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
 import { keyInShard, shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
 import { type Store, StoreError } from '../src/store/store.ts'
@@ -72,6 +73,10 @@ let receiver: Member | undefined
 let written: string[] = []
 /** What was allowed. */
 let allowed: unknown[] = []
+/** Called when the agent takes an answer. */
+let onAllowed: () => void
+/** The ends of asks that any member reported. */
+let askEnds: AskEvent[] = []
 /** The jobs that wait, by their prompts. */
 let held: Map<string, Job>
 /** The sessions of the jobs, oldest first. */
@@ -79,6 +84,7 @@ let sessions: string[] = []
 
 beforeEach(async () => {
   clock = createHandClock()
+  onAllowed = () => {}
   memory = createStoreMemory()
   held = new Map()
   telegram = await startTelegram({
@@ -101,6 +107,7 @@ beforeEach(async () => {
       job.write(touching.call)
       job.ask({ ...touching.ask, requestID: `per_${sessions.length}` }, (answer) => {
         allowed.push(answer)
+        onAllowed()
         setImmediate(() => job.end())
       })
       return
@@ -136,6 +143,7 @@ afterEach(async () => {
     errors = []
     receiver = undefined
     allowed = []
+    askEnds = []
     written = []
     sessions = []
   }
@@ -220,6 +228,7 @@ async function startMember(ownToken = token): Promise<Member> {
     secret: (source) => ('env' in source && source.env === 'SECRET' ? secretToken : ownToken),
     load: async () => platform.channel,
     onError: (error) => ownErrors.push(error),
+    observers: [(event) => void (event.type === 'ask' && event.phase !== 'asked' && askEnds.push(event))],
   })
   const serving = await serveBridge({ bridge, port: 0 })
   served.push(serving)
@@ -558,8 +567,24 @@ test.each([
   await passes('the person is told', () => pressed.status !== 'waiting')
   expect(pressed.text).toBe('✅ once')
   expect(allowed).toEqual([{ type: 'once' }])
+  await passes('the chat names the person', () => said(chat).some((text) => text.includes('✅ Allow once · Ann')))
+  expect(askEnds).toMatchObject([
+    { phase: 'answered', actorID: String(chat), actorChannel: 'telegram', decision: 'once' },
+  ])
   expect(tokens.length).toBeGreaterThan(1)
   for (const token of tokens) expect(written.join()).not.toContain(token.split('.')[0])
+})
+
+test('a request names who answered it, also if its owner is frozen before it hears that the answer was taken', async () => {
+  const [owner, other] = await startTwo()
+  const chat = chats.find(owner.owns) ?? expect.fail('It has none of the chats.')
+  const messageID = await beginAsk(chat)
+  onAllowed = owner.freeze
+  receiver = other
+  telegram.press(chat, messageID, 'Allow once', { from: { id: chat, name: 'Ann' } })
+  await passes('the other one has the chat', () => other.owns(chat))
+  await passes('the request is closed', () => said(chat).some((text) => /Answered by Ann/.test(text)))
+  expect(allowed).toEqual([{ type: 'once' }])
 })
 
 test.each(['Allow once', 'Always'])(

@@ -190,8 +190,11 @@ export interface Texts {
   answered: (answer: string, by: string | undefined) => string
   /** At the end of a rejected ask. `by` as in `answered`. */
   refused: (by: string | undefined) => string
-  /** At the end of an ask that closed without an answer. A function is called whenever the messages are computed. */
-  withdrawn: string | ((ask: Ask) => string)
+  /**
+   * At the end of an ask that closed without an answer. A function is called whenever the messages are computed. `by`: the name of the
+   * person who had answered or stopped it here, for example in an earlier process that did not hear of its end.
+   */
+  withdrawn: string | ((ask: Ask, by: string | undefined) => string)
   /**
    * Reply to a text that matches no option of the question. `custom` is true if the question also accepts free text. The
    * text is then a number, which only counts as free text in quotes.

@@ -11,7 +11,11 @@ export interface NamedActor extends ActorRef {
   readonly name: string
 }
 
-/** Remembers who answered an ask, from before the answer is sent, for the events of all runs that show the ask. */
+/**
+ * Remembers who answered an ask, from before the answer is sent, for the events of all runs that show the ask. In memory: the owner of a
+ * chat carries out the answers that other members received, too, and reports the end. The next owner can't report an end that it did not
+ * see, because the server does not tell how. Its chat names the person by what the ledger has.
+ */
 export interface AnsweredBy {
   /** Remembers who answers. Replaces an earlier one, and forgets the oldest beyond the limit. */
   rememberActor(requestID: string, actor: ActorRef): void

@@ -78,7 +78,7 @@ function sinkFor(
     texts: {
       notForYou: texts.mayNotAnswer,
       // An earlier process left it while requests waited. How one ended that is missing now, the server does not tell.
-      ...(asks && !isOver(newest()) && { withdrawn: texts.closedElsewhere }),
+      ...(asks && !isOver(newest()) && { withdrawn: (_, by) => texts.closedElsewhere(by) }),
       ...ownTexts,
     },
     label: id,
@@ -105,8 +105,8 @@ function sinkFor(
     return {
       texts: {
         ...options.texts,
-        withdrawn: ({ requestID }) =>
-          follow?.isAskedElsewhere(requestID) ? texts.askedElsewhere : texts.closedElsewhere,
+        withdrawn: ({ requestID }, by) =>
+          follow?.isAskedElsewhere(requestID) ? texts.askedElsewhere : texts.closedElsewhere(by),
         alreadyResolved: texts.noAnswerNeeded,
         ...ownTexts,
       },

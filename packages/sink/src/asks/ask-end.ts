@@ -9,7 +9,7 @@ export function askEndText(ask: Ask, state: AskState, texts: Texts): string {
       return texts.refused(state.by)
     case 'pending':
     case 'withdrawn':
-      return typeof texts.withdrawn === 'string' ? texts.withdrawn : texts.withdrawn(ask)
+      return typeof texts.withdrawn === 'string' ? texts.withdrawn : texts.withdrawn(ask, state.by)
     case 'answered':
       if (ask.type === 'question') return texts.answered((ask.answers ?? state.answers).flat().join(', '), state.by)
       if (ask.reply === 'reject') return texts.refused(state.by)

@@ -260,10 +260,10 @@ describe('a file of a person', () => {
   })
 
   test('with control characters, markup and line breaks in its name is named in one line, as plain text', async () => {
-    const name = 'a\u0007\nb\u202e **bold** <b>x</b> @everyone.zip'
+    const name = 'a\u0007\nb\u202e **bold** <b>x @everyone.zip'
     const [said = ''] = await received(name, 'application/zip', new Uint8Array([0]), ['text'])
     expect(said).toMatch(
-      /^Nothing was run: the agent can’t read a.*b.*\*\*bold\*\* <b>x<\/b>.*\.zip\. It takes text files\./,
+      /^Nothing was run: the agent can’t read a.*b.*\*\*bold\*\* <b>x.*\.zip\. It takes text files\./,
     )
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be shown.
     expect(said).not.toMatch(/[\u0000-\u001f\u202e]/)

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { openCode2Version, sayText } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
@@ -68,11 +70,16 @@ export function testFilesIn(version: string): void {
     /** What the model got, without the requests for a title, which another model answers. */
     const requests = () => stage.model.requests.filter(({ kind }) => kind !== 'title')
 
-    test('a text file of any type reaches the model as a text', async () => {
+    test('a text file of any type reaches the model as a text, under a name without a path, and is not stored', async () => {
+      const { directory } = stage.server
+      const before = [readdirSync(directory), readdirSync(dirname(directory))]
       const rows = Buffer.from('{"sales":"of the year"}')
-      stage.telegram.say(first, 'Look. [scenario:look]', document('rows.json', 'application/json', rows))
+      stage.telegram.say(first, 'Look. [scenario:look]', document('../../\u0007rows.json', 'application/json', rows))
       await stage.seen(first, (screen) => screen.some(({ text }) => text.includes('I see it.')))
-      expect(JSON.stringify(requests())).toContain('of the year')
+      const got = JSON.stringify(requests())
+      expect(got).toContain('of the year')
+      expect(got).toMatch(/[^/]_u0007rows\.json/)
+      expect([readdirSync(directory), readdirSync(dirname(directory))]).toEqual(before)
     })
 
     test('a file that the model does not take is refused before the run, with what it takes', async () => {

@@ -48,7 +48,7 @@ beforeAll(async () => {
   model = await startModel({ scripts })
   const config = { permission: { edit: 'ask' }, extra: { snapshot: false } } as const
   server = await launchOpencode({ model, config })
-  platforms = await Promise.all(names.map(startPlatform))
+  platforms = await Promise.all(names.map((name) => startPlatform(name)))
   const { url, directory } = server
   chats = await startChats({ platforms, connectTo: () => connect({ url, directory }) })
   await chats.start()

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '@reply/core'
 import { bridgeChannel as discordChannel } from '@reply/discord/bridge'
 import type { BridgeChannel } from '@reply/sink/channel'
 import { bridgeChannel as slackChannel } from '@reply/slack/bridge'
@@ -61,18 +62,24 @@ const opus = 'audio/ogg; codecs=opus'
 
 const names: Readonly<Record<Who, string>> = { ann: 'Ann', bob: 'Bob' }
 
-const starts: Readonly<Record<PlatformName, () => Promise<Platform>>> = { telegram, slack, discord, whatsapp }
+const starts: Readonly<Record<PlatformName, (clock: Clock) => Promise<Platform>>> = {
+  telegram,
+  slack,
+  discord,
+  whatsapp,
+}
 
 /** All platforms that have a fake. */
 export const platformNames = Object.keys(starts) as readonly PlatformName[]
 
-export async function startPlatform(name: PlatformName): Promise<Platform> {
-  return await starts[name]()
+/** Starts a fake with this clock. Default: real time. */
+export async function startPlatform(name: PlatformName, clock: Clock = systemClock): Promise<Platform> {
+  return await starts[name](clock)
 }
 
-async function telegram(): Promise<Platform> {
+async function telegram(clock: Clock): Promise<Platform> {
   return telegramOn(
-    await startTelegram({ token: '42:secret', chats: [{ id: shop, type: 'supergroup', title: 'Shop' }] }),
+    await startTelegram({ token: '42:secret', clock, chats: [{ id: shop, type: 'supergroup', title: 'Shop' }] }),
   )
 }
 
@@ -111,8 +118,8 @@ export function telegramOn(fake: FakeTelegram): Platform {
   }
 }
 
-async function slack(): Promise<Platform> {
-  return slackOn(await startSlack())
+async function slack(clock: Clock): Promise<Platform> {
+  return slackOn(await startSlack({ clock }))
 }
 
 export function slackOn(fake: FakeSlack): Platform {
@@ -151,8 +158,8 @@ export function slackOn(fake: FakeSlack): Platform {
   }
 }
 
-async function discord(): Promise<Platform> {
-  return discordOn(await startDiscord({ token: 'MTA.very-secret-token' }))
+async function discord(clock: Clock): Promise<Platform> {
+  return discordOn(await startDiscord({ token: 'MTA.very-secret-token', clock }))
 }
 
 export function discordOn(fake: FakeDiscord): Platform {
@@ -186,8 +193,8 @@ export function discordOn(fake: FakeDiscord): Platform {
   }
 }
 
-async function whatsapp(): Promise<Platform> {
-  return whatsappOn(await startWhatsApp({ token: 'EAA-very-secret' }))
+async function whatsapp(clock: Clock): Promise<Platform> {
+  return whatsappOn(await startWhatsApp({ token: 'EAA-very-secret', clock }))
 }
 
 export function whatsappOn(fake: FakeWhatsApp): Platform {

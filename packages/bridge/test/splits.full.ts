@@ -24,7 +24,7 @@ let platforms: readonly Platform[]
 let chats: Chats
 
 beforeAll(async () => {
-  platforms = await Promise.all(platformNames.map(startPlatform))
+  platforms = await Promise.all(platformNames.map((name) => startPlatform(name)))
   const agent = localAgent((run, name) => answer(run, answerFor(name as PlatformName)))
   chats = await startChats({ platforms, connectTo: agent.connectTo })
   await chats.start()

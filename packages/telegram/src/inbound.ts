@@ -256,7 +256,7 @@ function filesIn(raw: Message): readonly InboundFile[] {
     if (!file) return []
     const { file_id: ref, file_name, mime_type, file_size: size, duration: seconds } = file
     const told = { ...(size !== undefined && { size }), ...(seconds !== undefined && { seconds }) }
-    return [{ ref, name: file_name ?? name, mime: mime_type ?? mime, ...told }]
+    return [{ ref, name: file_name || name, mime: mime_type || mime, ...told }]
   })
 }
 

@@ -27,6 +27,7 @@ import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
 import type { Facts } from './facts.ts'
+import { fileNameOf } from './file-name.ts'
 import { enqueueInbox, inboxPrefix } from './inbox.ts'
 import type { InboundPress, Intake } from './intake.ts'
 import { isSurelyAddressed, judge } from './judge.ts'
@@ -528,7 +529,7 @@ function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): Queu
     id: messageRef.id,
     actor,
     text: text.text,
-    files,
+    files: files.map((file) => ({ ...file, name: fileNameOf(file.name) })),
     isCommand,
     messageRef,
     receivedAt,

@@ -15,7 +15,7 @@ import { pause, stopwatch } from '@reply/core/internal'
 import { type CommandInfo, type FileKind, fileTypeOf, mayActWithoutAsking } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
-import { oneLine, withResolvers } from '@reply/sink/internal'
+import { withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import type { FoundRoute } from '../chats/routes.ts'
 import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
@@ -608,8 +608,6 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
 /** How long to wait before an unreachable server is tried again, in ms. */
 const retryMs = 1000
-/** The longest name of a file that an agent gets, in UTF-16 units. Most file systems have no longer ones. */
-const mostNameLength = 255
 
 /** A file of a prompt could not be read. */
 class FileFailure extends Error {
@@ -647,8 +645,7 @@ async function readFiles(
         if (bytes.length === 0) throw new BridgeError('inbound', texts.emptyFile)
         const { kind, mime } = fileTypeOf(bytes, file.mime)
         const url = `data:${mime};base64,${Buffer.from(bytes).toString('base64')}`
-        // Agents write the name into the model's prompt, and people may name a file like other lines there.
-        return { kind, file: { url, mime, filename: oneLine(file.name, mostNameLength) } }
+        return { kind, file: { url, mime, filename: file.name } }
       } catch (cause) {
         throw new FileFailure(file.name, cause)
       }

@@ -11,7 +11,10 @@ export interface InboundFile {
    * file's key. Files expire on most platforms.
    */
   readonly ref: string
-  /** The file name that the platform reports, or a generated one, for example `photo.jpg`. */
+  /**
+   * The file name that the platform reports, or a generated one, for example `photo.jpg`. It is text of a person: it may be a path, or have
+   * line breaks. Never store a file by it.
+   */
   readonly name: string
   /** The media type that the platform reports, for example `image/png`. Not checked against the content. */
   readonly mime: string

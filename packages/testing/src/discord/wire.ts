@@ -94,7 +94,7 @@ export function messageObject(post: Post, channel: Channel, me: Me, cdn = 'https
       size: bytes.length,
       content_type: mime,
       ...(voiceSeconds !== undefined && { duration_secs: voiceSeconds, waveform: 'AA==' }),
-      url: `${cdn}/attachments/${channel.id}/${post.id}/${index}/${name}`,
+      url: `${cdn}/attachments/${channel.id}/${post.id}/${index}/${encodeURIComponent(name)}`,
       proxy_url: '',
     })),
     embeds: (post.embeds ?? []).map(({ source }) => ({ type: 'rich', ...source })),

@@ -55,8 +55,8 @@ export function fileFields(
     mimetype: mime,
     ...(subtype !== undefined && { subtype }),
     size: bytes.length,
-    url_private: `${url}/${name}`,
-    url_private_download: `${url}/download/${name}`,
+    url_private: `${url}/${encodeURIComponent(name)}`,
+    url_private_download: `${url}/download/${encodeURIComponent(name)}`,
   }
 }
 

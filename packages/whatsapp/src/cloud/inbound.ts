@@ -259,7 +259,7 @@ function filesIn(data: z.infer<typeof message>): readonly InboundFile[] {
   return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]) => {
     const file = data[kind as keyof typeof fileDefaults]
     if (!file) return []
-    return [{ ref: file.id ?? withheldRef, name: file.filename ?? name, mime: file.mime_type ?? mime }]
+    return [{ ref: file.id ?? withheldRef, name: file.filename || name, mime: file.mime_type || mime }]
   })
 }
 

@@ -164,10 +164,10 @@ export function gatewayConnection(
     }
   }
 
-  /** Passes an event on, and reads the missed messages when a session begins. */
+  /** Passes an event on, unless your program does, and reads the missed messages when a session begins. */
   function onRaw(packet: unknown): void {
     if (beginsSession(packet)) readMissed()
-    void passOn(packet)
+    if (updates === 'gateway') void passOn(packet)
   }
 
   /**

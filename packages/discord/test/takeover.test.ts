@@ -10,13 +10,14 @@ function processWith(
   rest: DiscordBridgeRest,
   clock: Awaited<ReturnType<typeof start>>['clock'],
   sinceOf = async (since: number): Promise<number> => since,
+  updates: 'gateway' | 'own' = 'gateway',
 ) {
   const client = Object.assign(new EventEmitter(), { user: { id: '700000000000000007' } })
   const received: Inbound[] = []
   const errors: Error[] = []
   const since = clock.now()
   const connection = discordConnection(
-    { rest, client, updates: 'gateway' },
+    { rest, client, updates },
     {
       name: 'dc',
       secret: () => '',
@@ -72,6 +73,19 @@ test('a message that arrives right after the session began waits for the missed 
   await until(() => texts().length === 3)
   expect(texts().filter((text) => text !== 'Elsewhere.')).toEqual(['While another listened.', 'Now.'])
   expect(errors).toEqual([])
+  await connection.stop()
+})
+
+test('events that your program passes on are not heard from its client, too', async () => {
+  const { rest, clock } = await start()
+  const { client, connection, texts } = processWith(rest, clock, undefined, 'own')
+  await connection.start()
+  const author = { id: '8', username: 'ada' }
+  const message = { channel_id: '10', channel_type: 1, type: 0, author, mentions: [], attachments: [] }
+  client.emit('raw', { op: 0, t: 'MESSAGE_CREATE', d: { ...message, id: '11', content: 'Heard.' } })
+  await new Promise((resolve) => setImmediate(resolve))
+  await connection.handleEvent({ t: 'MESSAGE_CREATE', d: { ...message, id: '12', content: 'Passed on.' } })
+  expect(texts()).toEqual(['Passed on.'])
   await connection.stop()
 })
 

@@ -1,3 +1,0 @@
-import { testGuarded } from './guarded.ts'
-
-testGuarded('1.18.33')

@@ -1,3 +1,0 @@
-import { testUnasked } from './live-unasked.ts'
-
-testUnasked('1.18.33', { runs: 10 })

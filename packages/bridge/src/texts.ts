@@ -66,7 +66,9 @@ export const texts = {
     `⏳ ${plain(origin)}: a request waits for an answer. It could not be shown here.`,
   typedElsewhere: (origin: string, text: string) => `${plain(origin)}:\n\n${quoted(text)}`,
   closedElsewhere: (by: string | undefined) =>
-    by === undefined ? 'Answered elsewhere, or no longer needed.' : `Answered by ${by}, or no longer needed.`,
+    by === undefined
+      ? 'Answered elsewhere, or no longer needed.'
+      : `Answered by ${by} or elsewhere, or no longer needed.`,
   askedElsewhere: 'This request moved to another chat.',
   noAnswerNeeded: 'No answer is needed here.',
   follow: {

@@ -8,7 +8,7 @@ const mostEndingBytes = 16
 /**
  * Returns the name of a person's file for agents and chats: what is behind the last slash, in one line, with hidden characters
  * written out, and cut before its ending. A name is text of a person, agents write it into the model's prompt, and some store files
- * by it. So it names no folder, and none that is reserved. `file` if nothing is left.
+ * by it. So it names no folder, neither `.` nor `..`. `file` if nothing is left.
  */
 export function fileNameOf(reported: string): string {
   const segment = reported.trim().split(/[/\\]/).at(-1) ?? ''

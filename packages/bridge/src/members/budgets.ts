@@ -114,7 +114,8 @@ export function createMemberBudgets({
     budget.onDelayed(() => {
       const { demand, growing = 0 } = asked[name] ?? { demand: 0 }
       const needsMore = neededOf(budget) > Math.max(1, demand - growing)
-      // Texts leave some calls of a share to others, so they may lack calls although the share is as large as the demand.
+      // Texts leave some calls of a share to others, so they may lack calls although the share is as large as the demand. This costs
+      // up to half as many beats again while many texts grow, and saves the one that goes on with another bridge's text a second.
       const { share, target } = settings.get(budget) ?? noCalls
       if (needsMore || share < target || budget.demand() >= 2 * Math.max(1, demand)) askSoon()
     })

@@ -33,6 +33,30 @@ test('the chats of a channel that have a route, or a mirror, are known, with the
   ])
 })
 
+test('a message that is received while the chats are asked for does not count as their newest one', async () => {
+  const { clock, store, place } = open()
+  const now = clock.now()
+  const live = { id: '2', postedAt: now }
+  const state = {
+    list: async (prefix: string) => {
+      await clock.advance(10)
+      await store.commit([messages.writeSeen(place('dc', '7'), live)])
+      await clock.advance(5)
+      return await store.list(prefix)
+    },
+  }
+  const messages = createSeenMessages({ state, mirrors: createMirrors([]), clock })
+  await store.commit([
+    { type: 'put', key: 'route/dc/7/', value: '{}' },
+    messages.writeSeen(place('dc', '7'), { id: '1', postedAt: now - 5000 }),
+  ])
+  expect(await messages.chatsOf('dc')).toEqual([{ chat: { id: '7' }, since: now - 5000 }])
+  await clock.advance(1)
+  expect(await createSeenMessages({ state: store, mirrors: createMirrors([]), clock }).chatsOf('dc')).toEqual([
+    { chat: { id: '7' }, since: now },
+  ])
+})
+
 test('a message is taken once in two days', async () => {
   const { clock, store, messages, place } = open()
   const take = async () => await store.commit([messages.writeSeen(place('dc', '7'), { id: '1' })])

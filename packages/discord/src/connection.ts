@@ -1,6 +1,4 @@
-import { setMaxListeners } from 'node:events'
 import type { Clock } from '@reply/core'
-import { pause } from '@reply/core/internal'
 import type { Inbound, InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
@@ -14,12 +12,13 @@ import {
   pacerOf,
   sinkOptionsOf,
 } from '@reply/sink/channel'
-import { backOffMs, createRecent, type SinkFields, tooLargeError } from '@reply/sink/internal'
-import { type DiscordBridgeRest, snowflakeAt } from './api.ts'
+import { createRecent, type SinkFields, tooLargeError } from '@reply/sink/internal'
+import type { DiscordBridgeRest } from './api.ts'
+import { type CatchUp, createCatchUp } from './catch-up.ts'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 import { DiscordError, toPortError } from './error.ts'
 import { type Gateway, refusedTokenError } from './gateway.ts'
-import { beginsSession, channelIn, channelOfMessage, idIn, messagesIn } from './inbound.ts'
+import { beginsSession, channelIn, idIn, newMessageIn } from './inbound.ts'
 import { discordLimits } from './limits.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
@@ -83,8 +82,6 @@ export function gatewayConnection(
     },
     begin: async () => {
       abort = new AbortController()
-      // Several chats may be read at the same time. Node warns of more than ten listeners.
-      setMaxListeners(0, abort.signal)
       missed = undefined
       client?.on('raw', onRaw)
       channel.start()
@@ -132,7 +129,7 @@ export function gatewayConnection(
         clock,
       })
     },
-    handleEvent: channel.handleEvent,
+    handleEvent: passOn,
     setCommands: async (menu) => {
       // Discord may know them already, from another process, even if these calls fail.
       for (const { name } of menu) commands.add(name)
@@ -171,19 +168,23 @@ export function gatewayConnection(
   }
 
   /**
-   * Passes an event on. A message waits for the missed ones of its chat, which were written before it. After a stop it is missed itself,
-   * and read by the next session.
+   * Passes an event on. A message waits for the missed ones of its chat, which were written before it, unless it is a command. After a
+   * stop it is missed itself, and read by the next session.
    */
   async function passOn(packet: unknown): Promise<void> {
     const { signal } = abort
-    const id = channelOfMessage(packet)
-    if (id !== undefined) await missed?.whenRead(id)
-    if (!signal.aborted) await channel.handleEvent(packet)
+    const message = newMessageIn(packet)
+    if (message && missed && !signal.aborted) {
+      const read = missed.readBefore(message)
+      if (!message.isCommand) await read
+      if (signal.aborted) return
+    }
+    await channel.handleEvent(packet)
   }
 
   /** Reads the missed messages in the background, after those of an earlier session. */
   function readMissed(): void {
-    missed = catchUp(abort.signal, missed?.ended)
+    missed = catchUp(abort.signal)
   }
 }
 
@@ -214,127 +215,5 @@ export async function readAccount(rest: Pick<DiscordBridgeRest, 'get'>, clock: C
   } catch (error) {
     if (error instanceof PortError && /\b401\b/.test(error.message)) throw refusedTokenError()
     throw error
-  }
-}
-
-/** The most messages that one call returns. https://docs.discord.com/developers/resources/message#get-channel-messages */
-const pageSize = 100
-/** The most calls for messages of one chat. */
-const mostPages = 5
-/** The most attempts of a call that is rate-limited or unreachable. */
-const mostTries = 5
-
-/** The messages that were written while no session listened. */
-export interface CatchUp {
-  /** Resolves when those of all chats were passed on. Never rejects. */
-  readonly ended: Promise<void>
-  /**
-   * Resolves when those of a channel were passed on, which begins at once. Resolves soon for a channel that the host does not know.
-   * Never rejects.
-   */
-  whenRead(channelID: string): Promise<void>
-}
-
-/**
- * Returns a function that passes on the messages written while no session listened, oldest first, as packets for
- * `handleEvent`, and one chat after the other. Discord only replays events to a resumed session.
- * https://docs.discord.com/developers/events/gateway#resuming
- *
- * Reports chats that can't be read, unless they are gone or refuse the bot, and goes on with the next one. Stops when the signal
- * aborts. Begins with the chats after `earlier`, and asks for them at once.
- */
-export function createCatchUp(
-  rest: Pick<DiscordBridgeRest, 'get'>,
-  { chats = async () => [], onError, clock }: Pick<ChannelHost, 'chats' | 'onError' | 'clock'>,
-  handleEvent: (packet: unknown) => Promise<void>,
-): (signal: AbortSignal, earlier?: Promise<void>) => CatchUp {
-  return catchUp
-
-  /** See `createCatchUp`. */
-  function catchUp(signal: AbortSignal, earlier = Promise.resolve()): CatchUp {
-    // At once: a message of this session that the host knows would count as the newest one that it received.
-    const known = knownChats()
-    const reading = new Map<string, Promise<void>>()
-    return { ended: readAll(), whenRead }
-
-    async function readAll(): Promise<void> {
-      const all = await known
-      await earlier
-      for (const [id, since] of all) await readOnce(id, since)
-    }
-
-    async function whenRead(id: string): Promise<void> {
-      const since = (await known).get(id)
-      if (since !== undefined) await readOnce(id, since)
-    }
-
-    /** Passes on the messages of a chat, once. Reports a failure. */
-    async function readOnce(id: string, since: number): Promise<void> {
-      const read = reading.get(id) ?? tryToReplay(id, since, signal)
-      reading.set(id, read)
-      await read
-    }
-  }
-
-  /** Resolves with the ids of the chats and since when their messages are missed. Reports a failure, and is empty then. */
-  async function knownChats(): Promise<ReadonlyMap<string, number>> {
-    try {
-      return new Map((await chats()).map(({ chat, since }) => [chat.id, since]))
-    } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)))
-      return new Map()
-    }
-  }
-
-  /** Passes on the messages of a chat. Reports a chat that can't be read. Does nothing after the signal aborts. */
-  async function tryToReplay(id: string, since: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return
-    try {
-      await replayChat(id, since, signal)
-    } catch (error) {
-      const failure = toPortError(error, `channels/${id}`)
-      const hasLeft = failure.type === 'gone' || failure.type === 'refused'
-      // The bot may have left the chat since.
-      if (hasLeft || signal.aborted) return
-      const what = `Messages from while the bot was away could not be read in chat ${id}`
-      onError(new DiscordError('updates', `${what}: ${failure.message}`, { cause: failure.cause }))
-    }
-  }
-
-  /**
-   * Passes on the messages of a chat since a time, in ms since the epoch, oldest first. At most 500. Rejects with a
-   * `PortError`.
-   */
-  async function replayChat(id: string, since: number, signal: AbortSignal): Promise<void> {
-    const { type, newest } = channelIn(await getWithRetries(`/channels/${id}`, signal))
-    let after = snowflakeAt(since)
-    if (newest === undefined || newest <= after) return
-    for (let page = 0; page < mostPages && !signal.aborted; page++) {
-      const query = new URLSearchParams({ after: String(after), limit: String(pageSize) })
-      const messages = messagesIn(await getWithRetries(`/channels/${id}/messages`, signal, query))
-      // REST lacks the fields that only the gateway adds.
-      for (const { message } of messages)
-        await handleEvent({ t: 'MESSAGE_CREATE', d: { ...message, channel_type: type } })
-      after = messages.at(-1)?.id ?? after
-      if (messages.length < pageSize) return
-    }
-  }
-
-  /**
-   * Makes a GET request, and resolves with its response. Retries while it is rate-limited or unreachable, at most
-   * `mostTries` times. Rejects with a `PortError`.
-   */
-  async function getWithRetries(route: `/${string}`, signal: AbortSignal, query?: URLSearchParams): Promise<unknown> {
-    for (let tries = 0; ; tries++) {
-      try {
-        const make = async (aborted: AbortSignal): Promise<unknown> =>
-          await rest.get(route, { ...(query && { query }), signal: aborted })
-        return await callPlatform(make, { what: route, signal, clock, toPortError })
-      } catch (error) {
-        const isFinal = !(error instanceof PortError) || error.type === 'gone' || error.type === 'refused'
-        if (isFinal || signal.aborted || tries === mostTries - 1) throw error
-        await pause(clock, error.retryAfterMs ?? backOffMs(tries), signal)
-      }
-    }
   }
 }

@@ -324,17 +324,31 @@ export function isConnected(packet: unknown): boolean {
   return connected.safeParse(packet).success
 }
 
-const posted = z.object({ t: z.literal('MESSAGE_CREATE'), d: z.object({ channel_id: z.string() }) })
-
-/** Returns the id of the channel of a new message. Undefined for any other event. */
-export function channelOfMessage(packet: unknown): string | undefined {
-  return posted.safeParse(packet).data?.d.channel_id
-}
-
 const snowflake = z
   .string()
   .regex(/^\d{1,20}$/)
   .transform(BigInt)
+
+const created = z.object({
+  t: z.literal('MESSAGE_CREATE'),
+  d: z.object({ id: snowflake, channel_id: z.string(), content: z.string().catch('') }),
+})
+
+/** A new message, as far as its order in the chat depends on it. */
+export interface NewMessage {
+  readonly id: bigint
+  readonly channelID: string
+  /** Whether its text begins with `/`, perhaps after a mention. */
+  readonly isCommand: boolean
+}
+
+/** Returns the new message in an event. Undefined for any other event. */
+export function newMessageIn(packet: unknown): NewMessage | undefined {
+  const { data } = created.safeParse(packet)
+  if (!data) return undefined
+  const { id, channel_id: channelID, content } = data.d
+  return { id, channelID, isCommand: /^\s*(?:<@!?\d+>\s*)?\//.test(content) }
+}
 
 /** https://docs.discord.com/developers/resources/channel#channel-object */
 const channel = z.object({

@@ -1,7 +1,7 @@
 import type { Inbound } from '@reply/sink'
 import type { DiscordFault } from '@reply/testing/discord'
 import { describe, expect, test } from 'vitest'
-import { createCatchUp } from '../src/connection.ts'
+import { createCatchUp } from '../src/catch-up.ts'
 import { discordChannel } from '../src/index.ts'
 import { channelId, start, until } from './bot.ts'
 

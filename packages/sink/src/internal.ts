@@ -1,6 +1,7 @@
 export { sealToken, unsealToken } from './asks/token.ts'
 export { type ChatPace, callHeedingLimits } from './deliver/pace.ts'
 export { windowParts } from './deliver/shared-budget.ts'
+export { waitForTurn } from './deliver/wait-for-turn.ts'
 export type { ChannelErrorType } from './error.ts'
 export type { BridgeCommand, CheckedChannel, DownloadLimits, Note, NoteFile } from './inbound/bridge-channel.ts'
 export type { SecretSource } from './inbound/bridge-config.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { wallTime } from '@reply/core/internal'
+import { stopwatch, wallTime } from '@reply/core/internal'
 import type { Chat, MessageRef } from '@reply/sink'
 import type { KnownChat } from '@reply/sink/channel'
 import type { Mirrors } from '../config/mirrors.ts'
@@ -66,25 +66,29 @@ export function createSeenMessages({
   /**
    * Returns the chats and threads of a channel that have a route or that a mirror names, for channels that read the messages
    * from while the bridge was down. `since` is the platform's time of the newest message that was received there in the last
-   * `seenMs`. Without one, it is `seenMs` ago, because older messages might be handled twice.
+   * `seenMs`, before this call. Without one, it is `seenMs` ago, because older messages might be handled twice.
    */
   async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
+    const msSinceCall = stopwatch(clock)
     // Mirrored threads have no route of their own.
     const prefixes = ['route/', 'ours/']
-    const listed = await Promise.all(
+    const stored = await Promise.all(
       prefixes.map(async (prefix) => {
-        const stored = await state.list(`${prefix}${encodeURIComponent(channel)}/`)
-        return stored.map(({ key }) => key.slice(prefix.length))
+        const rows = await state.list(`${prefix}${encodeURIComponent(channel)}/`)
+        return rows.map(({ key }) => key.slice(prefix.length))
       }),
     )
     const earliest = wallTime(clock) - seenMs
-    const storedChats = [...new Set(listed.flat())].map(chatIn)
+    const storedChats = [...new Set(stored.flat())].map(chatIn)
     const mirroredChats = mirrors
       .of(channel)
       .filter(({ id, thread }) => !storedChats.some((one) => one.id === id && one.thread === thread))
     return await Promise.all(
       [...storedChats, ...mirroredChats].map(async (chat) => {
-        const seen = await state.list(`seen/${chatKey({ channel, chat })}/`)
+        const listed = await state.list(`seen/${chatKey({ channel, chat })}/`)
+        const callMs = msSinceCall()
+        // A message that was received meanwhile is newer than those that are missed.
+        const seen = listed.filter(({ expiresInMs = 0 }) => seenMs - expiresInMs >= callMs)
         // The store, not the clock of this machine, decides which messages are that new.
         return { chat, since: seen.length === 0 ? earliest : Math.max(...seen.map(({ value }) => Number(value))) }
       }),

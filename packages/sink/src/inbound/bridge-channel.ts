@@ -83,7 +83,7 @@ export interface ChannelHost {
 export interface KnownChat {
   /** Its `kind` may be missing. */
   readonly chat: Chat
-  /** When the newest message that the program has handled was posted, in ms since the epoch. */
+  /** When the newest message that the program had handled before `chats` was called was posted, in ms since the epoch. */
   readonly since: number
 }
 

@@ -4,7 +4,7 @@ import { type Failure, faultOf, toFailure } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import { undeliveredMs } from '../state/registry.ts'
 import type { PutWrite } from '../store/apply-writes.ts'
-import type { StoredValue } from '../store/store.ts'
+import type { StoredValue, Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 
 /** The prefix of the keys of all failures. */
@@ -71,8 +71,9 @@ export function runAgainButtons(id: string): readonly (readonly Button[])[] {
 }
 
 /**
- * Returns the write that stores the prompt of an execution until a person decides whether it runs again, at most for 30 days.
+ * Returns the write that stores the prompt of an execution until a person decides whether it runs again, at most for 30 days. It
+ * conflicts if an earlier process stored it, so that a field that a newer version added is kept.
  */
-export function writeUnknownRun({ id, prompt }: Execution): PutWrite {
-  return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresInMs: undeliveredMs }
+export function writeUnknownRun({ id, prompt }: Execution): Write {
+  return { type: 'put-if-absent', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresInMs: undeliveredMs }
 }

@@ -186,3 +186,19 @@ describe('a question at the desk of OpenCode 2', () => {
     expect(stage.errors).toEqual([])
   })
 })
+
+test('with `follow: "all"` on OpenCode 2, a restarted bridge shows no run that ended before', async () => {
+  await stage.stop()
+  const { settledAt = 0 } = await desk.prompt({ sessionID, text: 'While it is away [scenario:say]' }).result
+  // The server tells its time in whole seconds.
+  await expect.poll(() => Math.floor(Date.now() / 1000)).toBeGreaterThan(Math.floor(settledAt / 1000))
+  await stage.start({ server: { follow: 'all', homeChat: `tg:${home}` } })
+  const before = stage.said(chat).length
+  await desk.prompt({ sessionID, text: 'Once more [scenario:say]' }).result
+  await expect.poll(() => stage.said(chat).slice(before)).toHaveLength(2)
+  expect(stage.said(chat).slice(before)).toEqual([
+    expect.stringMatching(/^From the terminal, project:\n\nOnce more/),
+    'The desk has its answer.',
+  ])
+  expect(stage.errors).toEqual([])
+})

@@ -75,5 +75,10 @@ export function runAgainButtons(id: string): readonly (readonly Button[])[] {
  * conflicts if an earlier process stored it, so that a field that a newer version added is kept.
  */
 export function writeUnknownRun({ id, prompt }: Execution): Write {
-  return { type: 'put-if-absent', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresInMs: undeliveredMs }
+  return {
+    type: 'put-if-absent',
+    key: unknownRunKey(prompt, id),
+    value: JSON.stringify(prompt),
+    expiresInMs: undeliveredMs,
+  }
 }

@@ -24,6 +24,7 @@ function setInbox(route: 'inbox' | 'pending', taken: () => void = () => {}) {
     post: async (path) => {
       throw gone(path)
     },
+    newestTime: () => undefined,
     close: () => {},
   }
   const store = (): void => {

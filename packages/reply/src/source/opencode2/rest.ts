@@ -25,6 +25,11 @@ export interface Rest {
   post(route: string, options?: RequestContent): Promise<unknown>
   /** Returns the response's JSON. Undefined for an empty one. */
   delete(route: string, options?: RequestContent): Promise<unknown>
+  /**
+   * Returns the server's time at the newest response, in ms since the epoch and whole seconds, by its `Date` header. Undefined
+   * before the first response, and without that header.
+   */
+  newestTime(): number | undefined
   close(): void
 }
 
@@ -35,6 +40,7 @@ export interface Rest {
 export function createRest({ address, maxAnswerBytes, ...options }: RestOptions): Rest {
   const fetcher = createFetcher({ ...options, maxAnswerBytes, isLong: () => false })
   const { authorization } = address
+  let newestTime: number | undefined
   return {
     get: async (route, content) => await callJson('GET', route, content),
     events: async (route, content) => {
@@ -44,6 +50,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     },
     post: async (route, content) => await callJson('POST', route, content),
     delete: async (route, content) => await callJson('DELETE', route, content),
+    newestTime: () => newestTime,
     close: fetcher.close,
   }
 
@@ -67,6 +74,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     const name = `${method} /api${routeWithoutIDs(route)}`
     const response = await fetchOrThrow(name, new Request(url, { ...init, ...(signal && { signal }) }))
     const text = await response.text()
+    const time = Date.parse(response.headers.get('date') ?? '')
+    newestTime = Number.isNaN(time) ? undefined : time
     if (response.ok) return { name, text }
     throw refusedError(name, response.status, text)
   }

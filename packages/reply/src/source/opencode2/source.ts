@@ -180,12 +180,15 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   }
 
   /**
-   * Returns when a root session of the directory changed last, in ms since the epoch. Undefined without sessions whose
-   * time is known.
+   * Returns the server's time, in ms since the epoch and whole seconds, or that of its newest session if that is newer or the server
+   * tells no time. Undefined without sessions whose time is known. A session's own time is older than its runs, because only
+   * its creation and its title set it.
    */
   async function readNewestTime(directory: string | undefined): Promise<number | undefined> {
     const times = (await readQueriedSessions({ directory })).flatMap(({ updatedAt }) => updatedAt ?? [])
-    return times.length === 0 ? undefined : times.reduce((newest, time) => Math.max(newest, time))
+    return times.length === 0
+      ? undefined
+      : times.reduce((newest, time) => Math.max(newest, time), rest.newestTime() ?? 0)
   }
 
   /**

@@ -74,6 +74,19 @@ describe('a call that fails', () => {
     expect([texts(), errors]).toEqual([['Hi'], []])
   })
 
+  test('at a rate limit is made again as often as that is told', async () => {
+    const { discord, texts, errors, run, clock } = await open([
+      { type: 'rate-limited', retryAfterS: 20, call: 'channel', channelId: direct, times: 8 },
+    ])
+    discord.say(direct, 'Hi')
+    void run()
+    await until(() => {
+      void clock.advance(1000)
+      return texts().length + errors.length === 1
+    })
+    expect([texts(), errors]).toEqual([['Hi'], []])
+  })
+
   test('for long is reported, and the other chats are read', async () => {
     const { discord, texts, errors, run, clock } = await open([
       { type: 'status', status: 502, call: 'channel', channelId: direct, times: 5 },

@@ -107,6 +107,21 @@ const withPhone: LifeOptions['people'] = {
   bob: { ids: ['telegram:2'], may: ['prompt'], notify: ['phone'] },
 }
 
+/** A command with an id and a time of its own: the fake would give it an id that is lower than those of what an earlier process left. */
+function pushCommand(
+  { telegram }: Pick<Stage, 'telegram'>,
+  { id, name }: typeof ann,
+  message: { readonly message_id: number; readonly date: number; readonly text: string },
+): void {
+  const chat = { chat: { id, type: 'private' }, from: { id, is_bot: false, first_name: name } }
+  const [command] = message.text.split(' ')
+  telegram.push('message', {
+    ...message,
+    ...chat,
+    entities: [{ type: 'bot_command', offset: 0, length: command?.length ?? 0 }],
+  })
+}
+
 /** Bob's prompt, which ended processes before and so waits for its turn, and then `/stop`. No one knows any more when that was received. */
 function lateStop(suspicion: { readonly level: number; readonly points: number }): Scene {
   return {
@@ -124,10 +139,22 @@ function lateStop(suspicion: { readonly level: number; readonly points: number }
       const stop = { ...left('704', '/stop'), isCommand: true, isUnbegun: true }
       queues.set(inChat(2, 'inbox/telegram/2/'), new Map([['704', JSON.stringify(stop)]]))
     },
-    play: async ({ passes, isSaid, heard, memory, mayBeSilent }) => {
+    play: async (stage) => {
+      const { passes, insist, isSaid, heard, memory, clock, mayBeSilent } = stage
       // After a restart, its turn may come first.
-      const isOver = (): boolean => isSaid(2, /^Stopped|may or may not have run/) || heard.includes('held')
-      await passes('it is stopped', () => mayBeSilent || isOver())
+      const isOver = (): boolean =>
+        mayBeSilent || isSaid(2, /^Stopped|may or may not have run/) || heard.includes('held')
+      let id = 705
+      // The first one is stored. He sends another one once he is told to.
+      const stopAgain = (): void => {
+        if (!isSaid(2, /^It could not be stopped/)) return
+        pushCommand(
+          stage,
+          { id: 2, name: 'Bob' },
+          { message_id: id++, date: Math.floor(clock.now() / 1000), text: '/stop' },
+        )
+      }
+      await insist(2, 'it is stopped', stopAgain, isOver)
       await passes('it waits no longer', () => !memory.queues.has(inChat(2, 'prompts/telegram/2/')), 600_000)
     },
   }
@@ -283,14 +310,13 @@ export const scenes: Readonly<Record<string, Scene>> = {
         bob: { ids: ['telegram:2'], may: ['approve'] },
       },
     },
-    play: async ({ tell, telegram, clock, insist, isSaid }) => {
+    play: async (stage) => {
+      const { tell, clock, insist, isSaid } = stage
       await tell(3, 'hello', /You are not on the list/)
       await tell(2, 'hello', /requires the right/)
       const old = { date: Math.floor(clock.now() / 1000) - 600, text: '/new Another' }
-      const chat = { chat: { id: 1, type: 'private' }, from: { id: 1, is_bot: false, first_name: 'Ann' } }
-      const entities = [{ type: 'bot_command', offset: 0, length: 4 }]
       let id = 700_000
-      const send = (): void => telegram.push('message', { message_id: id++, ...old, ...chat, entities })
+      const send = (): void => pushCommand(stage, ann, { message_id: id++, ...old })
       await insist(1, 'the old command is refused', send, () =>
         isSaid(1, /sent while the bridge was down, so it was not run|may be missing here/),
       )
@@ -727,8 +753,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
 
   'a late /stop of a prompt that waits for its turn': {
-    // It waits for one to two minutes.
-    random: () => (1 + random()) / 2,
+    // It waits for almost two minutes, so a /stop ends it and not its turn.
+    random: () => 0.9 + random() / 10,
     ...lateStop({ level: 7, points: 13 }),
   },
 

@@ -1,4 +1,6 @@
+import { ReplyError } from '@reply/core'
 import { afterEach, expect, test } from 'vitest'
+import { StoreError } from '../src/store/store.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 
@@ -70,4 +72,59 @@ test('a bridge whose state another process took over runs nothing that it hears 
   expect(ends).toEqual(['ended'])
   expect(heard).toEqual(['before'])
   expect(said(1)).not.toContain('You said: after.')
+})
+
+test('a list keeps its buttons if a press on it fails, so that the person can try again', async () => {
+  const fails = { server: false, state: false }
+  open = await startHandDriven(echo, {
+    changed: (opencode) => ({
+      ...opencode,
+      sessions: async (...given) => {
+        if (fails.server) throw new ReplyError('unreachable', 'no network')
+        return await opencode.sessions(...given)
+      },
+    }),
+    storeOf: (store) => ({
+      ...store,
+      commit: async (writes, ...more) => {
+        if (fails.state && writes.some((write) => 'key' in write && write.key.includes('pressed/')))
+          throw new StoreError('failed', 'The disk is full.')
+        return await store.commit(writes, ...more)
+      },
+    }),
+  })
+  const { telegram, said, passes } = open
+  for (let nth = 1; nth <= 9; nth++) {
+    telegram.say(1, '/new')
+    telegram.say(1, `nth ${nth}`)
+    await passes(() => said(1).includes(`You said: nth ${nth}.`))
+  }
+  telegram.say(1, '/sessions')
+  const list = () => telegram.screen(1).find(({ text }) => text.startsWith('Sessions'))
+  await passes(() => list() !== undefined)
+  const press = async (label: string): Promise<void> => {
+    const pressed = telegram.press(1, list()?.messageId ?? 0, label)
+    await passes(() => pressed.status !== 'waiting')
+  }
+  const failures = (): readonly string[] => said(1).filter((text) => text.startsWith('That failed'))
+  const labels = list()?.buttons
+
+  fails.server = true
+  await press('Older ›')
+  await passes(() => failures().length === 1)
+  await press('2')
+  await passes(() => failures().length === 2)
+  fails.server = false
+  fails.state = true
+  await press('2')
+  await passes(() => failures().length === 3)
+  fails.state = false
+  expect(list()?.buttons).toEqual(labels)
+  expect(failures().join()).toMatch(/server can’t be reached.*server can’t be reached.*can’t use its state/)
+
+  await press('Older ›')
+  await passes(() => list()?.text.includes('2 of 2') === true)
+  await press('9')
+  await passes(() => said(1).some((text) => text.startsWith('This chat now continues')))
+  expect(list()).toBeUndefined()
 })

@@ -10,7 +10,15 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import type { AllowedCommand } from './allowed.ts'
-import { type CommandReply, type CommandServices, clientFor, postReply, replyOrErrorText, targetOf } from './command.ts'
+import {
+  type CommandReply,
+  type CommandServices,
+  clientFor,
+  errorReply,
+  postReply,
+  replyOrErrorText,
+  targetOf,
+} from './command.ts'
 import { diffReply } from './diff.ts'
 import { LatePressError, type RequireDue } from './late-press.ts'
 import { type SessionRequest, sessionPage, switchToSession } from './new-sessions-switch-current-fork.ts'
@@ -59,13 +67,12 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
           requireDue()
           return reply
         }
-        return await replaceWith(await replyOrErrorText(page, onError))
+        return await replaceWithResult(page)
       }
       case 'switch': {
         const switched = async (): Promise<CommandReply | undefined> =>
           await switchToSession(services, await sessionRequest(), value, { requireDue, once })
-        const reply = await replyOrErrorText(switched, onError)
-        return reply ? await replaceWith(reply) : await answer()
+        return await replaceWithResult(switched)
       }
       case 'revoke': {
         await answer()
@@ -93,6 +100,22 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
         return await runOrDiscard(value, false)
       default:
         return await answer(texts.buttonGone)
+    }
+
+    /**
+     * Replaces the message that has the button with what the work resolves with, and only answers the press if that is nothing. An
+     * error is posted below: the person may be told to try again, and needs the buttons for that.
+     */
+    async function replaceWithResult(work: () => Promise<CommandReply | undefined>): Promise<void> {
+      let reply: CommandReply | undefined
+      try {
+        reply = await work()
+      } catch (error) {
+        const told = errorReply(error, onError)
+        await answer()
+        return await postReply(channels, place, { replyTo: messageRef, ...told })
+      }
+      return reply ? await replaceWith(reply) : await answer()
     }
 
     /** Answers the press, and replaces the message that has the button with the result. Posts the result if that fails. */

@@ -92,10 +92,7 @@ export function clientFor({ servers }: Pick<BridgeServices, 'servers'>, { server
   throw new CommandRefusal(texts.serverGone(server))
 }
 
-/**
- * Resolves as the work does. An error becomes a reply, and one that is not a `CommandRefusal` also goes to `onError`. Only rejects
- * with a `LatePressError`.
- */
+/** Resolves as the work does. An error becomes a reply, see `errorReply`. Only rejects with a `LatePressError`. */
 export async function replyOrErrorText<Reply extends CommandReply | undefined>(
   work: () => Promise<Reply>,
   onError: (error: Error) => void,
@@ -103,13 +100,18 @@ export async function replyOrErrorText<Reply extends CommandReply | undefined>(
   try {
     return await work()
   } catch (error) {
-    if (error instanceof LatePressError) throw error
-    if (error instanceof CommandRefusal) return { text: error.message }
-    onError(toError(error))
-    const isMissing = errorTypeOf(error) === 'unsupported'
-    const why = plain(chatMessageOf(error))
-    return { text: isMissing ? texts.unsupported(why) : texts.failed(why) }
+    return errorReply(error, onError)
   }
+}
+
+/** Returns what a person is told of an error. One that is not a `CommandRefusal` also goes to `onError`. Rethrows a `LatePressError`. */
+export function errorReply(error: unknown, onError: (error: Error) => void): CommandReply {
+  if (error instanceof LatePressError) throw error
+  if (error instanceof CommandRefusal) return { text: error.message }
+  onError(toError(error))
+  const isMissing = errorTypeOf(error) === 'unsupported'
+  const why = plain(chatMessageOf(error))
+  return { text: isMissing ? texts.unsupported(why) : texts.failed(why) }
 }
 
 /**

@@ -28,3 +28,17 @@ export function createMessageIDs(options: {
     return `msg_${ticks.toString(16).padStart(12, '0')}${tail.join('')}`
   }
 }
+
+/** How often the clock in an id wraps around, in ms. */
+const wrapMs = 2 ** 48 / perMs
+
+/**
+ * Returns when a server made an id in this format, with any prefix, in ms since the epoch by its clock: of the possible times, the one
+ * nearest to `near`. Undefined for another format.
+ */
+export function timeOfID(id: string, near: number): number | undefined {
+  const ticks = /^[a-z]+_([0-9a-f]{12})/.exec(id)?.[1]
+  if (ticks === undefined) return undefined
+  const at = Math.floor(Number.parseInt(ticks, 16) / perMs)
+  return at + Math.round((near - at) / wrapMs) * wrapMs
+}

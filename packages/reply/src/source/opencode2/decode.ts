@@ -5,6 +5,7 @@ import type { FrameDecoder } from '../../wire/reader.ts'
 import { setDirectory } from '../decode/directory.ts'
 import { endsAsFrame } from '../decode/json-text.ts'
 import { createRepeatCheck } from '../decode/repeat-check.ts'
+import { timeOfID } from '../message-id.ts'
 import { frameOf, typeOfUnstored } from './decode/frame.ts'
 import { kindOf } from './decode/frame-kind.ts'
 import { checkSequence, createMemory, type Memory } from './decode/memory.ts'
@@ -70,7 +71,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     if (!frame) return undefined
     const raw = value
     if (frame.type === 'server.connected') {
-      memory.reconnected()
+      memory.reconnected(frame.id === undefined ? undefined : timeOfID(frame.id, at))
       return [{ type: 'connected', at, raw }]
     }
     if (frame.id !== undefined && isRepeated(frame.id)) return []

@@ -26,7 +26,8 @@ export interface Rest {
   /** Returns the response's JSON. Undefined for an empty one. */
   delete(route: string, options?: RequestContent): Promise<unknown>
   /**
-   * Returns the server's time at the newest response, in ms since the epoch and whole seconds, by its `Date` header. Undefined
+   * Returns the server's time at the newest response, in ms since the epoch and whole seconds, by its `Date` header, which
+   * may be a second late. Undefined
    * before the first response, and without that header.
    */
   newestTime(): number | undefined

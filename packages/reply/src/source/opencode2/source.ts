@@ -26,7 +26,15 @@ import { resolveDots } from '../resolve-dots.ts'
 import { sharedRead } from '../shared-read.ts'
 import { toFormAnswer } from './decode/ask.ts'
 import { toChosenModel, toReadAgents, toReadCommands, toReadModels, toReadRules } from './decode/choices.ts'
-import { dataIn, listIn, toReadForms, toReadMessages, toReadSession, toReadSessions } from './decode/rest-responses.ts'
+import {
+  dataIn,
+  type ListedSession,
+  listIn,
+  toListedSessions,
+  toReadForms,
+  toReadMessages,
+  toReadSession,
+} from './decode/rest-responses.ts'
 import { createDecoder2 } from './decode.ts'
 import { requireGuard } from './guard.ts'
 import { createInbox, noteMark } from './inbox.ts'
@@ -61,6 +69,8 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   const working = async () => await readWorkingShared(undefined)
   const reading = { rest, inbox, memory, working, clock, onError }
   const nextMessageID = createMessageIDs(options)
+  /** By root session: what its runs had used when it was last listed, and when it was first listed so. */
+  const usedBy = new Map<string, { readonly used: string; readonly ranAt: number | undefined }>()
   return {
     name: address.url,
     connect: ({ signal, onFrame, following }) => {
@@ -173,22 +183,34 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     since = 0,
   }: SessionQuery): Promise<readonly SessionInfo[]> {
     const wanted = everywhere ? undefined : directory
-    const found = toReadSessions(
-      await readAllPages(rest, '/session', { directory: wanted, parentID: 'null', limit: '100' }),
-    )
-    return found.filter(({ updatedAt = since }) => updatedAt >= since)
+    const items = await readAllPages(rest, '/session', { directory: wanted, parentID: 'null', limit: '100' })
+    const listed = toListedSessions(items).map(withTimeOfRuns)
+    return listed.filter(({ updatedAt = since }) => updatedAt >= since)
   }
 
   /**
-   * Returns the server's time, in ms since the epoch and whole seconds, or that of its newest session if that is newer or the server
-   * tells no time. Undefined without sessions whose time is known. A session's own time is older than its runs, because only
-   * its creation and its title set it.
+   * Returns the session with when it was first listed after its newest run, by the server's time, if that is newer than its own time.
+   * A run only changes what the session has used.
+   */
+  function withTimeOfRuns({ info, used }: ListedSession): SessionInfo {
+    const { sessionID, updatedAt = 0 } = info
+    const before = usedBy.get(sessionID)
+    // At the end of the second that the server tells.
+    const now = (rest.newestTime() ?? clock.now()) + 999
+    const ranAt = before === undefined || before.used === used ? before?.ranAt : now
+    usedBy.set(sessionID, { used, ranAt })
+    return ranAt !== undefined && ranAt > updatedAt ? { ...info, updatedAt: ranAt } : info
+  }
+
+  /**
+   * Returns the newest time in ms since the epoch that is known by the server's clock: when the connection began, that of the newest
+   * response in whole seconds, or of a session. Undefined without sessions whose time is known. A session's own time is older than its
+   * runs, because only its creation and its title set it.
    */
   async function readNewestTime(directory: string | undefined): Promise<number | undefined> {
     const times = (await readQueriedSessions({ directory })).flatMap(({ updatedAt }) => updatedAt ?? [])
-    return times.length === 0
-      ? undefined
-      : times.reduce((newest, time) => Math.max(newest, time), rest.newestTime() ?? 0)
+    const known = [memory.connectedAt(), rest.newestTime()].filter((time) => time !== undefined)
+    return times.length === 0 ? undefined : [...known, ...times].reduce((newest, time) => Math.max(newest, time))
   }
 
   /**

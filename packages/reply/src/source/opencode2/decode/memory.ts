@@ -88,8 +88,13 @@ export interface Memory {
   of(sessionID: string): SessionMemory
   /** Drops a session's memory. */
   forget(sessionID: string): void
-  /** Call it when events may have been missed. Executions may have ended. */
-  reconnected(): void
+  /**
+   * Call it when a connection begins, with the server's time if that is known: events may have been missed, and executions may have
+   * ended.
+   */
+  reconnected(at: number | undefined): void
+  /** The server's time when the newest connection began, in ms since the epoch. Undefined if it is unknown. */
+  connectedAt(): number | undefined
 }
 
 const maxSessions = 5000
@@ -101,13 +106,16 @@ export function createMemory(): Memory {
   const sessions = new Map<string, SessionMemory>()
   /** The last session that was looked up. It is mostly the next one too, and a comparison is faster than a lookup. */
   let last: SessionMemory | undefined
+  let connectedAt: number | undefined
   return {
     of: memoryOf,
     forget: (sessionID) => {
       sessions.delete(sessionID)
       last = undefined
     },
-    reconnected: () => {
+    connectedAt: () => connectedAt,
+    reconnected: (at) => {
+      connectedAt = at
       for (const session of sessions.values()) {
         session.execution = 'unseen'
         session.seq = undefined

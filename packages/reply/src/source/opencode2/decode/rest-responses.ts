@@ -196,6 +196,22 @@ export function toReadSessions(items: readonly unknown[]): readonly SessionInfo[
   return items.flatMap((item) => toReadSession(item) ?? [])
 }
 
+/** A listed session, and what its runs have used until now: equal texts if nothing ran in between. */
+export interface ListedSession {
+  readonly info: SessionInfo
+  readonly used: string
+}
+
+/** Converts a list of sessions, with what their runs have used. Drops malformed ones. */
+export function toListedSessions(items: readonly unknown[]): readonly ListedSession[] {
+  return items.flatMap((item) => {
+    const session = sessionSchema.safeParse(item, inEnglish)
+    if (!session.success) return []
+    const { id, tokens, cost } = session.data
+    return [{ info: toSessionInfo(session.data, id), used: JSON.stringify([tokens, cost]) }]
+  })
+}
+
 /** Converts a list of permissions. Drops malformed ones. */
 export function toReadPermissions(items: readonly unknown[], origin: AskOrigin): readonly Ask[] {
   return items.flatMap((item) => {

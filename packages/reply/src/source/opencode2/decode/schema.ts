@@ -33,6 +33,8 @@ export const sessionSchema = z.looseObject({
   location: z.optional(locationSchema),
   time: z.optional(z.looseObject({ created: z.optional(z.number()), updated: z.optional(z.number()) })),
   revert: z.nullish(z.looseObject({ messageID: z.string() })),
+  cost: z.optional(z.unknown()),
+  tokens: z.optional(z.unknown()),
 })
 
 /** The same with all fields optional. */

@@ -1,0 +1,3 @@
+import { testRestarts } from './restarted-answers.ts'
+
+testRestarts(Array.from({ length: 21 }, (_, index) => 2 + index))

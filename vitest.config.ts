@@ -37,8 +37,9 @@ export default defineConfig({
       : { include: packages.flatMap(testsOf) }),
     // To load the modules anew for each file takes as long as all tests.
     isolate: false,
-    // More than the two cores that there may be: many tests wait for a real server, which leaves them to others.
-    maxWorkers: 4,
+    // More than the two cores that there may be: many tests wait for a real server, which leaves them to others. The servers of the
+    // full tests need more of the cores.
+    maxWorkers: kind === 'test' ? 5 : 4,
     experimental: { fsModuleCache: true },
     // Only what hangs meets these: no test measures time, and a busy machine takes many times as long as a calm one.
     testTimeout: 120_000,

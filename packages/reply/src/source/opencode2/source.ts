@@ -190,27 +190,32 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
 
   /**
    * Returns the session with when it was first listed after its newest run, by the server's time, if that is newer than its own time.
-   * A run only changes what the session has used.
+   * A run only changes what the session has used. After a gap, that is not before the connection began, so not in the gap.
    */
   function withTimeOfRuns({ info, used }: ListedSession): SessionInfo {
     const { sessionID, updatedAt = 0 } = info
     const before = usedBy.get(sessionID)
-    // At the end of the second that the server tells.
-    const now = (rest.newestTime() ?? clock.now()) + 999
-    const ranAt = before === undefined || before.used === used ? before?.ranAt : now
+    const ranAt = before === undefined || before.used === used ? before?.ranAt : (serverTime() ?? clock.now())
     usedBy.set(sessionID, { used, ranAt })
     return ranAt !== undefined && ranAt > updatedAt ? { ...info, updatedAt: ranAt } : info
   }
 
   /**
-   * Returns the newest time in ms since the epoch that is known by the server's clock: when the connection began, that of the newest
-   * response in whole seconds, or of a session. Undefined without sessions whose time is known. A session's own time is older than its
-   * runs, because only its creation and its title set it.
+   * Returns the server's time, in ms since the epoch: when the connection began, or that of the newest response if it is later. Never in
+   * the future, and late by what has passed since. Undefined if the server tells neither.
+   */
+  function serverTime(): number | undefined {
+    const known = [memory.connectedAt(), rest.newestTime()].filter((time) => time !== undefined)
+    return known.length === 0 ? undefined : Math.max(...known)
+  }
+
+  /**
+   * Returns the server's time, or that of its newest session if that is later. Undefined without sessions whose time is known. A
+   * session's own time is older than its runs, because only its creation and its title set it.
    */
   async function readNewestTime(directory: string | undefined): Promise<number | undefined> {
     const times = (await readQueriedSessions({ directory })).flatMap(({ updatedAt }) => updatedAt ?? [])
-    const known = [memory.connectedAt(), rest.newestTime()].filter((time) => time !== undefined)
-    return times.length === 0 ? undefined : [...known, ...times].reduce((newest, time) => Math.max(newest, time))
+    return times.length === 0 ? undefined : times.reduce((newest, time) => Math.max(newest, time), serverTime() ?? 0)
   }
 
   /**

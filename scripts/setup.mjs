@@ -1,6 +1,7 @@
 // Runs before `npm start` and `npm test`, on a clone where nothing is installed yet: Node built-ins only.
 // Installs what is missing and builds what is older than its sources. Does nothing, quickly, when all is there. With
-// --bench, it also installs and builds the benchmarks and the projects that they are compared with.
+// --bench, it also installs and builds the benchmarks and the projects that they are compared with. With --peers, it also installs
+// what the tests of front ends and their agents run.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,10 +19,13 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
 const bundled = 'packages/console/dist/node/cli/main.js'
 const tsc = ['node_modules/typescript/bin/tsc', '-b']
 
-install('.', 'the packages (once; about 460 MB, 180 of them an OpenCode server to show and test against)')
+install('.', 'the packages (once; about 600 MB, 180 of them an OpenCode server to show and test against)')
 if (isOutdated(packages()) || timeOf(bundled) < newestSource(packages())) {
   build(packages(), 'Building', tsc)
   run('Bundling', process.execPath, ['scripts/bundle.mjs'])
+}
+if (process.argv.includes('--peers')) {
+  install('scripts/peers', 'front ends and agents of others to test with (once; about 800 MB)')
 }
 if (process.argv.includes('--bench')) {
   install('packages/bench', "the benchmarks' peers (once; about 100 MB)")

@@ -11,7 +11,8 @@ if (!['full', 'nightly', 'matrix', 'failover'].includes(kind)) {
   process.stderr.write(`"${kind ?? ''}" is not a kind of test run: give full, nightly, matrix or failover.\n`)
   process.exit(2)
 }
-if (!runNode(join(root, 'scripts/setup.mjs'))) process.exit(1)
+const peers = ['full', 'nightly'].includes(kind) ? ['--peers'] : []
+if (!runNode(join(root, 'scripts/setup.mjs'), ...peers)) process.exit(1)
 const isGreen = runNode(join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...rest)
 // Writes down what a whole nightly or matrix run found, also when something failed.
 const isWritten =

@@ -18,6 +18,8 @@ const importsByPackage: Readonly<Record<string, readonly string[]>> = {
   agents: ['@reply/core', '@reply/tools'],
   testing: [],
   tools: ['@reply/core'],
+  ui: ['@reply/core'],
+  'ag-ui': ['@reply/core'],
   bench: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)),
 }
 

@@ -41,6 +41,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
     },
     screen: () => discord.screen(at).flatMap((message) => (message.from === 'bot' ? [seen(message)] : [])),
     faults: ['rate-limited', 'refused', 'unanswered', 'fixed'],
+    limitMs: 3000,
     failNext: (fault) => {
       const befalling = faults[fault]
       if (befalling) discord.inject({ ...befalling, call: ['post', 'edit', 'remove'] })

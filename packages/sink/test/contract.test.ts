@@ -1,5 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
+import { PortError } from '../src/port/port-error.ts'
 import type { Stage, StageFault } from '../src/testing/contract/stage.ts'
 import { type ChannelContractOptions, type ClauseName, portContract } from '../src/testing/contract.ts'
 import { createFake, fakeRender } from '../src/testing/fake.ts'
@@ -45,6 +46,7 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
         fileText: fileTextOf(message),
       })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed', 'undelivered'],
+    limitMs: 2000,
     failNext: (fault) => {
       const calls = fake.calls.filter(({ verb }) => verb !== 'typing').length
       faults.push({ call: calls + 1, type: kinds[fault] })
@@ -186,6 +188,28 @@ describe('a contract', () => {
       return { ...stage, port: { ...stage.port, post } }
     }
     await expect(clauseOf('shows what was posted', {}, twice)).rejects.toThrow('the chat shows 2')
+  })
+
+  test('finds a port that drops the wait of a rate limit', async () => {
+    const dropping = (): Stage => {
+      const stage = setup()
+      const post: Stage['port']['post'] = async (...given) => {
+        return await stage.port.post(...given).catch(({ type, message }: PortError) => {
+          throw new PortError(type, message)
+        })
+      }
+      return { ...stage, port: { ...stage.port, post } }
+    }
+    const said = 'The reported wait is 1000 ms instead of 2000.'
+    await expect(clauseOf('reports a rate limit with the time to wait', {}, dropping)).rejects.toThrow(said)
+  })
+
+  test('wants to know the wait of a rate limit, which must not be the default', async () => {
+    for (const limitMs of [undefined, 1000]) {
+      const stage = (): Stage => ({ ...setup(), limitMs })
+      const said = `\`limitMs\` of the stage is ${limitMs}`
+      await expect(clauseOf('reports a rate limit with the time to wait', {}, stage)).rejects.toThrow(said)
+    }
   })
 
   test('finds a port that rejects with errors of its own', async () => {

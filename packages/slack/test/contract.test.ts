@@ -62,6 +62,7 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
         fileText: file && new TextDecoder().decode(file.bytes),
       })),
     faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
+    limitMs: 3000,
     failNext: (fault) => {
       const planned = faults[fault]
       if (planned) slack.inject({ ...planned, method: /^(?!.*setStatus$)/ })

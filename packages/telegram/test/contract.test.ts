@@ -55,6 +55,7 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
         fileText: document && new TextDecoder().decode(document.bytes),
       })),
     faults: ['rate-limited', 'refused', 'unanswered', 'unparsable', 'fixed'],
+    limitMs: 3000,
     failNext: (fault) => {
       const befalling = faults[fault]
       if (befalling) telegram.inject({ ...befalling, method: /^(?!sendChatAction$)/ })

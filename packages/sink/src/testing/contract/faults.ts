@@ -4,6 +4,7 @@ import {
   edit,
   failureOf,
   must,
+  mustBeLimited,
   post,
   readsAs,
   remove,
@@ -25,9 +26,7 @@ export const faults = [
     needs: supports('rate-limited'),
     run: async (stage) => {
       stage.failNext('rate-limited')
-      const { type, retryAfterMs } = await failureOf(post(stage, 'Too soon.'))
-      must(type === 'rate-limited', `The error type is ${type}.`)
-      must(retryAfterMs !== undefined && retryAfterMs > 0, `The reported wait is ${retryAfterMs} ms.`)
+      mustBeLimited(stage, await failureOf(post(stage, 'Too soon.')))
       must(stage.screen().length === 0, 'A message was posted anyway.')
     },
   },

@@ -5,7 +5,17 @@ import type { Attachment, ChannelPort, MessageRef } from '../../port/port.ts'
 import { FileRefusal } from '../../port/port-error.ts'
 import { settledDelivery, startReply, withSink } from './acting.ts'
 import { replyOf } from './script.ts'
-import { type Demand, failureOf, must, post, type Stage, type StageFault, textFile, textsOn } from './stage.ts'
+import {
+  type Demand,
+  failureOf,
+  must,
+  mustBeLimited,
+  post,
+  type Stage,
+  type StageFault,
+  textFile,
+  textsOn,
+} from './stage.ts'
 
 const canUpload: Demand['needs'] = ({ port }) => port.upload !== undefined
 const canUploadAlbum: Demand['needs'] = ({ port }) => port.uploadAlbum !== undefined
@@ -102,8 +112,7 @@ export const files = [
     needs: failsUpload('rate-limited'),
     run: async (stage) => {
       stage.failNext('rate-limited')
-      const { type } = await failureOf(upload(stage, textFile('a.txt', 'a', 'A.')))
-      must(type === 'rate-limited', `The error type is ${type}.`)
+      mustBeLimited(stage, await failureOf(upload(stage, textFile('a.txt', 'a', 'A.'))))
       must(stage.screen().length === 0, 'The file was posted anyway.')
       stage.failNext('refused')
       const refused = await failureOf(upload(stage, pictureFile('b.png')))

@@ -29,7 +29,7 @@ export interface SeenMessage {
 /**
  * How the fake platform fails the next call.
  *
- * - `rate-limited`: refuses it with a time to wait.
+ * - `rate-limited`: refuses it with `Stage.limitMs` to wait.
  * - `refused`: refuses it permanently.
  * - `unreachable`: the call does not arrive.
  * - `unanswered`: executes it, but the response is lost.
@@ -68,6 +68,11 @@ export interface Stage extends Timed {
   readonly faults: readonly StageFault[]
   /** Makes the next call to the platform fail, except for typing. */
   failNext(fault: StageFault): void
+  /**
+   * The wait of `rate-limited`, in ms: the one that the platform states, or that its documentation names if it states none. Needed with
+   * that fault. Choose another one than 1,000, which a `PortError` without a wait has.
+   */
+  readonly limitMs?: number | undefined
   /** Posts a message as a person. Undefined if the channel cannot reply to messages. */
   writeText?(text: string): MessageRef
   /** Removes a message that the port posted, as a person would. */
@@ -88,6 +93,17 @@ export type Demand = AnyDemand<Stage>
 /** Throws an error with the message unless the condition holds. */
 export function must(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message)
+}
+
+/** Throws unless the error is a rate limit with the wait of the stage, rounded up to a second at most. */
+export function mustBeLimited({ limitMs }: Stage, { type, retryAfterMs = 0 }: PortError): void {
+  must(type === 'rate-limited', `The error type is ${type}.`)
+  must(
+    limitMs !== undefined && limitMs !== 1000,
+    `\`limitMs\` of the stage is ${limitMs}. It must be a wait other than 1,000.`,
+  )
+  const isStated = retryAfterMs >= limitMs && retryAfterMs < limitMs + 1000
+  must(isStated, `The reported wait is ${retryAfterMs} ms instead of ${limitMs}.`)
 }
 
 /** Renders a text as the sink would post it. */

@@ -41,6 +41,12 @@ test('a file that comes once the person asks for it is not lost, and what comes 
   expect(judge(withoutPicture, { resent })).toEqual({ copies: 0, late: 1, lost: 0, problems: [] })
 })
 
+test('a name that comes once the person asks for it is late, and one that never comes is missing', () => {
+  const without = whole.filter((one) => one !== note)
+  expect(judge(without, { resent: [text('Posted again.'), note] })).toMatchObject({ late: 1, problems: [] })
+  expect(judge(without, { resent: [text('Posted again: c.gone')] }).problems).toEqual(['c.gone is not named'])
+})
+
 test('the order is checked of what is there, also beside copies', () => {
   expect(judge([text('The end.'), file('b.csv'), note, text('Here they are.')]).problems).toEqual([
     'a.png is not shown',

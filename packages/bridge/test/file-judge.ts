@@ -27,7 +27,7 @@ export interface FileChat {
 export interface FileVerdict {
   /** Posts that the chat shows more than once before the person asked, counted from the second. */
   readonly copies: number
-  /** Files that came once the person asked for what may be missing. */
+  /** Files, and names of files, that came once the person asked for what may be missing. */
   readonly late: number
   /** Files that the chat should show and does not, whether it names them or not. */
   readonly lost: number
@@ -37,13 +37,14 @@ export interface FileVerdict {
 
 /**
  * Compares a chat with what the agent made. Each file must be there, at the latest once the person asks for what may be missing: a
- * doubt about its post allows a copy, and no loss. A note in its place does not count. A file that the agent never made must be named.
+ * doubt about its post allows a copy, and no loss. A note in its place does not count. A file that the agent never made must be named,
+ * at the latest then, too.
  * What was there before the person asked has the order of the answer.
  */
 export function judgeFiles({ wanted, seen, resent, doubtful }: FileChat): FileVerdict {
   const files = wanted.filter(({ type }) => type === 'file')
-  const texts = seen.map(({ text }) => text)
-  const isNamed = (name: string): boolean => texts.some((text) => text.includes('📎') && text.includes(name))
+  const isNamedIn = (messages: readonly Message[], name: string): boolean =>
+    messages.some(({ text }) => text.includes('📎') && text.includes(name))
   const filesIn = ({ files: posted }: Message): readonly string[] =>
     posted.map((bytes) => files.find(({ name }) => Buffer.from(bytes).includes(name))?.name ?? 'unknown')
   const shown = seen.flatMap((message) => [
@@ -54,16 +55,18 @@ export function judgeFiles({ wanted, seen, resent, doubtful }: FileChat): FileVe
   const copies = copiedPosts(shown)
   const unseen = files.filter(({ name }) => !shown.includes(name))
   const lost = unseen.filter(({ name }) => !again.includes(name))
-  const unnamed = wanted.filter(({ type, name }) => type === 'missing' && !isNamed(name))
+  const unnamed = wanted.filter(({ type, name }) => type === 'missing' && !isNamedIn(seen, name))
+  const neverNamed = unnamed.filter(({ name }) => !isNamedIn(resent, name))
   const names = wanted.map(({ name }) => name)
   const problems = [
-    ...lost.map(({ name }) => `${name} is ${isNamed(name) ? 'named and ' : ''}not shown`),
-    ...unnamed.map(({ name }) => `${name} is not named`),
+    ...lost.map(({ name }) => `${name} is ${isNamedIn(seen, name) ? 'named and ' : ''}not shown`),
+    ...neverNamed.map(({ name }) => `${name} is not named`),
     ...(copies > doubtful ? [`${copies} copies, of which ${doubtful} are counted`] : []),
     ...([...shown, ...again].includes('unknown') ? ['a file of another run is shown'] : []),
     ...(isInOrder(shown, names) ? [] : [`out of order: ${shown.join()}`]),
   ]
-  return { copies, late: unseen.length - lost.length, lost: lost.length, problems }
+  const late = unseen.length - lost.length + unnamed.length - neverNamed.length
+  return { copies, late, lost: lost.length, problems }
 }
 
 /** Counts the posts that are there again. The files of an album are one post, and follow each other. */

@@ -56,7 +56,7 @@ export interface FileRuns extends Plan {
   readonly doubled: number
   /** Posts whose result the bridge does not know, as its ledgers count them. */
   readonly doubtful: number
-  /** Files that came once the person asked for what may be missing. */
+  /** Files, and names of files, that came once the person asked for what may be missing. */
   readonly late: number
   /** Files that a chat should show and does not, whether it names them or not. */
   readonly lost: number

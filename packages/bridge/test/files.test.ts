@@ -165,3 +165,56 @@ test('a file that is gone when a person asks for it again is a sentence', async 
   stage.telegram.say(1, '/resend')
   await stage.passes(() => shown(stage).includes('No answer is known to be missing here.'))
 })
+
+/** Lets the platform answer no post of the bot's next two texts. */
+const loseNote = ({ telegram }: HandDriven): void =>
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: /^send(Rich)?Message$/, times: 2 })
+
+/** Has a person ask for what may be missing, until nothing more is. Resolves with what the chat shows then. */
+async function resent(stage: HandDriven): Promise<readonly string[]> {
+  await stage.passes(() => shown(stage).some((text) => text.includes('may be missing here')))
+  const from = shown(stage).length
+  stage.telegram.say(1, '/resend')
+  await stage.passes(() => shown(stage).length > from)
+  stage.telegram.say(1, '/resend')
+  await stage.passes(() => shown(stage).at(-1) === 'No answer is known to be missing here.')
+  return shown(stage).slice(from, -1)
+}
+
+test('a file that is gone is named when a person asks for it, if neither post of its note had a result', async () => {
+  const stage = await openedIn()
+  loseNote(stage)
+  stage.telegram.say(1, 'gone.md')
+  await stage.passes(isOver(stage))
+  expect(shown(stage).join()).not.toContain('gone.md')
+  expect(await resent(stage)).toEqual([
+    expect.stringMatching(/^Posted again/),
+    '📎 The file gone.md is not there any more.',
+  ])
+})
+
+test('a file that the platform refuses again is named, and keeps nothing else from being posted', async () => {
+  const stage = await openedIn()
+  loseNote(stage)
+  stage.telegram.inject({ type: 'status', code: 400, chatId: 1, method: 'sendDocument', times: 2 })
+  stage.telegram.say(1, 'report.md')
+  await stage.passes(isOver(stage))
+  expect(await resent(stage)).toEqual([
+    expect.stringMatching(/^Posted again/),
+    "📎 The file report.md can't be sent to this chat.",
+  ])
+})
+
+test('of more files than a chat gets whose note is lost, as many are posted when a person asks, and the others are named', async () => {
+  const stage = await openedIn()
+  const names = Array.from({ length: 45 }, (_, at) => `${at}.md`)
+  for (const name of names) writeFileSync(join(project, name), name)
+  loseNote(stage)
+  stage.telegram.say(1, names.join(' '))
+  const [said, ...posted] = await resent(stage)
+  expect(said).toMatch(/^Posted again/)
+  expect(posted).toEqual([
+    ...names.slice(20, 40).map((name) => `${name}: ${name}`),
+    '📎 5 more files, not sent because a chat gets 20 of one answer: 40.md, 41.md, 42.md, 43.md, 44.md',
+  ])
+})

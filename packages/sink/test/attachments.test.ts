@@ -1,16 +1,20 @@
 import type { Part, ReplyFile, ToolPart } from '@reply/core'
+import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import type { ReadFile } from '../src/deliver/file-loader.ts'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
+import type { ChannelPort } from '../src/port/port.ts'
 import { FileRefusal, PortError } from '../src/port/port-error.ts'
-import { fakeRender } from '../src/testing/fake.ts'
+import { createFake, fakeRender } from '../src/testing/fake.ts'
 import { type FakeFault, fakeLimits } from '../src/testing/fake-options.ts'
 import { texts } from '../src/texts.ts'
 import { filesLeftNote } from '../src/view/attachment.ts'
 import { italic } from '../src/view/format.ts'
+import { createKilledSinks } from './killed-sinks.ts'
 import { call, replyWith, settledWith, text } from './make.ts'
-import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
+import { createScene, ledgerOf, rest, type Scene, type SceneOptions } from './scene.ts'
+import { beginning } from './timeline.ts'
 
 type FilePart = Extract<Part, { type: 'file' }>
 
@@ -312,6 +316,80 @@ test('a message that can’t name all files that were left names the first ones,
     expect(shownAt(maxLength)).not.toMatch(/\p{Surrogate}/u)
     expect(fakeRender(shownAt(maxLength)).length).toBeLessThanOrEqual(maxLength)
   }
+})
+
+describe('a note in place of files', () => {
+  const goneNote = '*📎 The file gone.md is not there any more.*'
+  const gone: ReadFile = async () => {
+    throw new FileRefusal('refused', 'The file gone.md is not there any more.')
+  }
+  const reply = settledWith([text('A.'), filePart('gone.md'), text('B.')])
+
+  test.each([
+    ['had made it', [goneNote, goneNote]],
+    ['had not made it yet', [goneNote]],
+  ] as const)('is there if its process was killed in mid-post and the platform %s', async (when, notes) => {
+    const clock = createHandClock(beginning)
+    const { port, screen } = createFake({ clock })
+    let isKilled = false
+    const post: ChannelPort['post'] = async (bubble, options) => {
+      if (isKilled || !bubble.text.includes('gone.md')) return await port.post(bubble, options)
+      if (when === 'had made it') await port.post(bubble, options)
+      return await new Promise(() => {})
+    }
+    const sinks = createKilledSinks({ port: { ...port, post }, clock, readFile: gone })
+    sinks.show(reply)
+    await clock.advance(60_000, rest)
+    isKilled = true
+    sinks.kill()
+    const { doubtful, undelivered } = await sinks.settled()
+    expect(screen().map((message) => message.text)).toEqual(['A.', ...notes, 'B.'])
+    expect([doubtful, undelivered]).toMatchObject([1, [{ files: ['prt_gone.md'], type: 'refused' }]])
+  })
+
+  const many = Array.from({ length: 22 }, (_, at) => filePart(`${at}.md`))
+  test.each<[string, number, SceneOptions, readonly Part[], readonly string[]]>([
+    ['a file that can not be read', 2, { sink: { readFile: gone } }, [text('A.'), filePart('gone.md')], ['gone.md']],
+    ['a file in a chat that takes none', 2, { fake: { lacks: ['upload'] } }, [text('A.'), filePart('x.md')], ['x.md']],
+    ['files that are too many', 7, {}, [text('A.'), ...many], ['20.md', '21.md']],
+  ])(
+    'without a result after two posts lists each file once, as perhaps missing: %s',
+    async (_, at, scene, parts, names) => {
+      const faults = [at, at + 1].map((call): FakeFault => ({ call, type: 'ambiguous' }))
+      const { fake, show, end } = sceneWith({ ...scene, fake: { ...scene.fake, faults } })
+      show(settledWith(parts))
+      const { undelivered, doubtful } = await end()
+      expect(undelivered).toEqual(
+        names.map((name) => ({
+          key: `attachment:prt_${name}`,
+          card: 'attachment',
+          files: [`prt_${name}`],
+          type: 'ambiguous',
+          reason: 'The note that names it was posted twice, and the platform confirmed neither post.',
+        })),
+      )
+      expect([doubtful, fake.calls.filter(({ result }) => result === 'ambiguous').length]).toEqual([2, 2])
+    },
+  )
+
+  test('that was given up lists its file once, as given up', async () => {
+    const faults = Array.from({ length: 100 }, (_, at): FakeFault => ({ call: at + 2, type: 'unreachable' }))
+    const scene = sceneWith({ fake: { faults }, sink: { readFile: gone, policy: { giveUpMs: 60_000 } } })
+    scene.show(settledWith([text('A.'), filePart('gone.md')]))
+    const { undelivered } = await scene.end()
+    expect(undelivered).toMatchObject([{ card: 'attachment', files: ['prt_gone.md'], type: 'given-up' }])
+  })
+
+  test('names a file that comes later, too, and lists it', async () => {
+    const scene = sceneWith()
+    const first = { ...text('A.'), id: 'prt_a' }
+    scene.show(settledWith([first, ...many.slice(0, 21)]))
+    await scene.end()
+    scene.show(settledWith([first, ...many]), 'replyAmended')
+    const { undelivered } = await scene.end()
+    expect(seenIn(scene).at(-1)).toMatch(/2 more files.*20\S*md, 21/)
+    expect(undelivered.flatMap(({ files }) => files)).toEqual(['prt_20.md', 'prt_21.md'])
+  })
 })
 
 describe('each file is there once', () => {

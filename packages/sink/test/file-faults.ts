@@ -137,13 +137,19 @@ function judge({ pieces }: Plan, { delivery, screen }: Played): Judged {
   const reported = new Set(undelivered.flatMap(({ files = [] }) => files))
   const readable = wanted.filter((name) => !name.startsWith('gone'))
   const lost = readable.filter((name) => !seen.includes(name) && !reported.has(`prt_${name}`))
-  const silent = wanted.filter((name) => name.startsWith('gone') && !reported.has(`prt_${name}`))
+  const gone = wanted.filter((name) => name.startsWith('gone'))
+  const silent = gone.filter((name) => !reported.has(`prt_${name}`))
+  // Of a file that is not named, one must be able to tell that it may not be.
+  const doubted = new Set(undelivered.flatMap(({ type, files = [] }) => (type === 'ambiguous' ? files : [])))
+  const isNamed = (name: string): boolean => screen.some(({ text }) => text.replaceAll('\\', '').includes(name))
+  const unnamed = gone.filter((name) => !isNamed(name) && !doubted.has(`prt_${name}`))
   const copies = seen.length - new Set(seen).size
   const isCalm = doubtful === 0 && undelivered.every(({ files: [name = ''] = [] }) => name.startsWith('prt_gone'))
   const order = readable.filter((name) => seen.includes(name))
   const problems = [
     ...(lost.length > 0 ? [`lost: ${lost.join(' ')}`] : []),
     ...(silent.length > 0 ? [`not reported: ${silent.join(' ')}`] : []),
+    ...(unnamed.length > 0 ? [`not named: ${unnamed.join(' ')}`] : []),
     ...(seen.some((name) => name.startsWith('gone')) ? ['a file that is gone was posted'] : []),
     ...(copies > 0 && doubtful === 0 ? [`${copies} copies, and none is counted`] : []),
     ...(screen.length - shown > doubtful ? [`${screen.length} messages, ${shown} shown, ${doubtful} doubtful`] : []),

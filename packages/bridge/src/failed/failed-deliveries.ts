@@ -1,7 +1,7 @@
 import { type Clock, type Reply, ReplyError, type ReplyFile, textOf } from '@reply/core'
-import type { Delivery, MessageRef, Undelivered } from '@reply/sink'
-import { FileRefusal } from '@reply/sink/channel'
-import { backOffMs, captionOf, filesWithKeys, nameOfFile } from '@reply/sink/internal'
+import { type Delivery, type MessageRef, texts as sinkTexts, type Undelivered } from '@reply/sink'
+import { FileRefusal, PortError } from '@reply/sink/channel'
+import { backOffMs, captionOf, filesLeftNote, filesWithKeys, mostFiles, nameOfFile } from '@reply/sink/internal'
 import type { Channels, ChatMessage } from '../chats/channels.ts'
 import { isRefusal, refusedMs } from '../chats/channels.ts'
 import { BridgeError, isTakenOver, messageOf, toError } from '../error.ts'
@@ -320,7 +320,12 @@ export function createFailedDeliveries(options: {
       const unknown = await state.withRetries(() => state.read(unknownRunKey(one, one.id)))
       const buttons = unknown === undefined ? undefined : runAgainButtons(one.id)
       await channels.post(place, { text: `${texts.resent(one.id)}\n\n${one.text}`.trim(), buttons }, sessionOf(one))
-      for (const file of one.files ?? []) await resendFile(place, one, file)
+      const { files = [] } = one
+      for (const file of files.slice(0, mostFiles)) await resendFile(place, one, file)
+      const left = files.slice(mostFiles).map(nameOfFile)
+      // A reply may have hundreds, and their names may be long.
+      const text = filesLeftNote(left, Math.min(left.length, mostFiles), sinkTexts)
+      if (left.length > 0) await channels.post(place, { text }, sessionOf(one))
       // It is posted. A failing store must not cause a second post.
       await state.withRetries(async () => {
         const execution = await registry.findRecent(place, one.id)
@@ -338,7 +343,7 @@ export function createFailedDeliveries(options: {
     return failed.length
   }
 
-  /** Reads a file again and posts it. If it can't be read, was not stored, or the platform refuses it, posts why instead. */
+  /** Reads a file again and posts it. If it can't be read, was not stored, or the platform refuses it, a message names it instead. */
   async function resendFile(place: ChatPlace, failed: FailedDelivery, file: ReplyFile): Promise<void> {
     const { server, sessionID = '', directory } = failed
     const { signal } = new AbortController()
@@ -348,8 +353,11 @@ export function createFailedDeliveries(options: {
       const named = { name: nameOfFile(file), mime: file.mime, bytes }
       await channels.post(place, { text: captionOf(file), file: named }, sessionOf(failed))
     } catch (error) {
-      if (!(error instanceof FileRefusal || error instanceof ReplyError)) throw error
-      await channels.post(place, { text: plain(`📎 ${error.message}`) }, sessionOf(failed))
+      const isForPeople = error instanceof FileRefusal || error instanceof ReplyError
+      const isRefused = error instanceof PortError && (error.type === 'refused' || error.type === 'too-long')
+      if (!isForPeople && !isRefused) throw error
+      const why = isForPeople ? error.message : undefined
+      await channels.post(place, { text: plain(sinkTexts.fileUnsent(nameOfFile(file), why)) }, sessionOf(failed))
     }
   }
 
@@ -411,7 +419,10 @@ export function createFailedDeliveries(options: {
 /** The largest file that is posted again, in bytes. A platform may take less. */
 const mostFileBytes = 50_000_000
 
-/** Whether files are missing that may arrive if they are posted again. The chat shows why others can't be sent. */
+/**
+ * Whether files are missing that may arrive if they are posted again, or that the chat may not even name. It shows why others
+ * can't be sent.
+ */
 function isWorthResending({ card, type }: Undelivered): boolean {
   return card === 'attachment' && (type === 'ambiguous' || type === 'given-up')
 }
@@ -419,9 +430,16 @@ function isWorthResending({ card, type }: Undelivered): boolean {
 /** The longest address that is stored of a file, in UTF-16 units. It may be the content itself: about 700 kB of it. */
 const longestAddress = 1_000_000
 
-/** Returns what is stored of a file. */
-function stored({ id, mime, url, filename, caption }: ReplyFile): NonNullable<FailedDelivery['files']>[number] {
-  return { id, mime, url: url.length > longestAddress ? '' : url, filename, caption }
+/** The longest address of a file that is only named, in UTF-16 units. It may have the name. */
+const longestNaming = 2000
+
+/** Returns what is stored of the file at a position. Those from `mostFiles` on are only named. */
+function stored(
+  { id, mime, url, filename, caption }: ReplyFile,
+  at: number,
+): NonNullable<FailedDelivery['files']>[number] {
+  const longest = at < mostFiles ? longestAddress : longestNaming
+  return { id, mime, url: url.length > longest ? '' : url, filename, caption }
 }
 
 /** Returns the place of a queue, whose name ends with its `placeKey`. Undefined if the key is not that of a queue. */

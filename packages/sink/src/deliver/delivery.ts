@@ -31,8 +31,8 @@ export interface Undelivered {
   /** Identifies the message within its reply. */
   readonly key: string
   /**
-   * The content of the message. People wait for an `answer`, an `ending` or an `attachment`, which are files of the reply. The other
-   * types are less important.
+   * The content of the message. People wait for an `answer`, an `ending` or an `attachment`, which is a file of the reply or the note
+   * that names it in its place. The other types are less important.
    */
   readonly card: CardType
   /** Set for an `attachment`: the ids of its files. That of a sub-agent's file is after its session's id and a slash. */
@@ -62,14 +62,18 @@ const reasons: Readonly<Record<Missing['type'], string>> = {
 }
 
 /** Says how often a message was tried without a result. A post that was interrupted may not have been made. */
-function unconfirmed(tries: number): string {
-  if (tries === 2) return 'It was posted twice, and the platform confirmed neither post.'
-  return `Its post was tried ${tries} times, and the platform confirmed none.`
+function unconfirmed({ tries, unsent }: Entry): string {
+  const [it, its] = unsent ? ['The note that names it', "The note's"] : ['It', 'Its']
+  if (tries === 2) return `${it} was posted twice, and the platform confirmed neither post.`
+  return `${its} post was tried ${tries} times, and the platform confirmed none.`
 }
 
 const unposted = 'The chat takes no files, or not as many of one answer. It names this one.'
 
-/** Whether an answer, an ending or files may be missing after all tries. Other types are less important or shown as text. */
+/**
+ * Whether an answer, an ending, files or the note in their place may be missing after all tries. Other types are less important or
+ * shown as text.
+ */
 function isPerhapsMissing(entry: Entry): boolean {
   const isListed = isAwaited(entry) || entry.type === 'attachment'
   return entry.state === 'doubtful' && isListed && !entry.isReplaced && !isWorthAnotherTry(entry)
@@ -83,11 +87,20 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['mess
     const isOld = entry !== undefined && isEditable(entry) && needsEdit(entry, slot) && entry.content.body !== slot.body
     return slot.card.type !== 'status' && (isOld || !needsNoPost(entry, slot))
   })
-  return missing.map(({ key, card, attachments }) => ({
-    key,
-    card: card.type,
-    ...(attachments && { files: attachments.map((one) => one.key) }),
-  }))
+  return missing.flatMap(({ key, card, attachments }) => {
+    if (card.type === 'note' && card.unsent) return card.unsent.map(fileWithKey)
+    return [{ key, card: card.type, ...(attachments && { files: attachments.map((one) => one.key) }) }]
+  })
+}
+
+/** Returns a file that is missing, as its post would be listed. */
+function fileWithKey(file: string): Missing['messages'][number] {
+  return { key: attachmentKey([file]), card: 'attachment', files: [file] }
+}
+
+/** Returns the messages with one of each key: the last one. */
+function lastOfEach(messages: readonly Undelivered[]): readonly Undelivered[] {
+  return [...new Map(messages.map((one) => [one.key, one])).values()]
 }
 
 /** Returns the delivery that a ledger records. `missing` adds messages that the ledger doesn't have. */
@@ -96,12 +109,14 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
   const failed = ledger.entries
     .filter((entry) => entry.state === 'failed')
     .filter(({ type, files = [] }) => type !== 'status' && type !== 'file' && files.length <= 1)
-  const unsent = ledger.entries.flatMap((entry) => entry.unsent ?? [])
+  const named = ledger.entries.flatMap(({ unsent = [] }) => unsent)
   const uncertain = ledger.entries.filter(isPerhapsMissing)
   const { messages, type } = missing
   return {
     shown: ledger.entries.filter((entry) => isOrWasThere(entry) && entry.state !== 'doubtful').length,
-    undelivered: [
+    // What is known of a file itself says more than that it is named, unless its name may be missing.
+    undelivered: lastOfEach([
+      ...named.map((file) => ({ ...fileWithKey(file), type: 'refused', reason: unposted }) as const),
       ...failed.map(({ key, type: card, files, reason, failure }) => ({
         key,
         card,
@@ -109,16 +124,13 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
         type: failure,
         reason,
       })),
-      ...unsent.map(
-        (key) =>
-          ({ key: attachmentKey([key]), card: 'attachment', files: [key], type: 'refused', reason: unposted }) as const,
-      ),
-      ...uncertain.map(
-        ({ key, type: card, files, tries }) =>
-          ({ key, card, ...(files && { files }), type: 'ambiguous', reason: unconfirmed(tries) }) as const,
-      ),
+      ...uncertain.flatMap((entry) => {
+        const { key, type: card, files, unsent } = entry
+        const lost = unsent?.map(fileWithKey) ?? [{ key, card, ...(files && { files }) }]
+        return lost.map((one) => ({ ...one, type: 'ambiguous', reason: unconfirmed(entry) }) as const)
+      }),
       ...messages.map((message) => ({ ...message, type, reason: reasons[type] })),
-    ],
+    ]),
     doubtful: ledger.doubtful + ledger.entries.filter((entry) => entry.state === 'intent' && !isWaiting(entry)).length,
     calls: ledger.calls,
     rateLimited: ledger.rateLimited,

@@ -57,7 +57,6 @@ export function withIntent(
     secretHashes: oldAndNewHashes(before, slot),
     before: slot.card.before,
     files: slot.attachments?.map((one) => one.key),
-    unsent: slot.card.type === 'note' ? slot.card.unsent : undefined,
     reported: slot.card.type === 'notice' ? slot.card.reported : undefined,
     unsureSince: before?.unsureSince,
     kind,
@@ -200,14 +199,15 @@ export function isWorthAnotherTry({
   type,
   tries,
   interrupted = 0,
-}: Pick<EntryFields, 'type' | 'tries' | 'interrupted'>): boolean {
-  const most = mostTriesOf[type]
+  unsent,
+}: Pick<EntryFields, 'type' | 'tries' | 'interrupted' | 'unsent'>): boolean {
+  const most = unsent ? mostTriesOf.attachment : mostTriesOf[type]
   return tries - (most > 1 ? Math.min(interrupted, mostInterrupted) : 0) < most
 }
 
-/** Whether people wait for the message, so that a missing one must be reported. */
-export function isAwaited({ type }: Pick<EntryFields, 'type'>): boolean {
-  return type === 'answer' || type === 'ending'
+/** Whether people wait for the text of the message, so that a missing one must be reported. For files see `delivery.ts`. */
+export function isAwaited({ type, unsent }: Pick<EntryFields, 'type' | 'unsent'>): boolean {
+  return type === 'answer' || type === 'ending' || unsent !== undefined
 }
 
 /**
@@ -218,6 +218,8 @@ export function isAwaited({ type }: Pick<EntryFields, 'type'>): boolean {
  *   one message. After that another copy is likelier than a loss, so the delivery lists the message instead.
  * - An ask has no limit, because the run waits for it and all copies have the same tokens.
  * - A file is tried twice. After that its code is shown as text, and the delivery lists files of the reply.
+ * - So is a note in place of files, which are listed if it may be missing. Without it, no one knows that there were any.
+ * - Everything else is tried once. It tells of the work, or of what other people wrote, and the answer is whole without it.
  */
 const mostTriesOf: Readonly<Record<CardType, number>> = {
   answer: 2,
@@ -239,7 +241,10 @@ const mostInterrupted = 3
 /** Returns the fields that an entry copies from its slot. */
 function fieldsOf(
   slot: Slot,
-): Pick<EntryFields, 'key' | 'card' | 'type' | 'piece' | 'part' | 'isAllowing' | 'isContinued' | 'secretHashes'> {
+): Pick<
+  EntryFields,
+  'key' | 'card' | 'type' | 'piece' | 'part' | 'isAllowing' | 'isContinued' | 'secretHashes' | 'unsent'
+> {
   const { key, card, piece, part, isAllowing, isContinued } = slot
   return {
     key,
@@ -250,6 +255,7 @@ function fieldsOf(
     isAllowing,
     isContinued,
     secretHashes: secretHashesOf(slot),
+    unsent: card.type === 'note' ? card.unsent : undefined,
   }
 }
 

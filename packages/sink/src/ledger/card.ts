@@ -62,7 +62,7 @@ export type Card =
   | (CardFields & { readonly type: 'heartbeat' | 'todos' | 'reasoning' })
   | (CardFields & {
       readonly type: 'note'
-      /** Set if it names files that are not posted: their keys. */
+      /** Set if it stands in place of files that are not posted: their keys. It then is as important as they are. */
       readonly unsent?: readonly string[] | undefined
       /** Set if it lists these files by their names. It names fewer if not all fit a message. */
       readonly names?: readonly string[] | undefined

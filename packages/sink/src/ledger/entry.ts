@@ -100,7 +100,7 @@ export interface EntryFields {
   readonly reported?: readonly string[] | undefined
   /** Set for a post of files: their keys. */
   readonly files?: readonly string[] | undefined
-  /** Set for a note on files that are not posted: their keys. */
+  /** Set for a note in place of files that are not posted: their keys. */
   readonly unsent?: readonly string[] | undefined
   /** Another message has its key, or may get it. This one no longer counts for its card, but may still be on the screen. */
   readonly isReplaced?: true | undefined

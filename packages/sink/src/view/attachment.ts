@@ -122,7 +122,7 @@ export function attachmentCards(reply: Reply, options: ViewOptions): readonly Pl
   return [...cards, { card: left, at: last.at }]
 }
 
-/** Returns the note about files beyond `mostFiles`, with the first `count` of their names. */
+/** Returns the note about files beyond `mostFiles`, in Markdown, with the first `count` of their names. */
 export function filesLeftNote(names: readonly string[], count: number, { filesLeft }: Texts): string {
   return italic(filesLeft(names.slice(0, count), mostFiles, names.length - count))
 }
@@ -158,7 +158,7 @@ function cardsOf(files: readonly ShownFile[], { shown, texts, album = 1 }: ViewO
     if (known.isAlbum) cards.push(cardOf([one]))
     else {
       const source = italic(texts.fileUnsent(nameOfFile(one.file), known.failure.forPeople))
-      cards.push({ at: one.at, card: { type: 'note', key: unsentKey(one.key), source } })
+      cards.push({ at: one.at, card: { type: 'note', key: unsentKey(one.key), source, unsent: [one.key] } })
     }
   }
   close()

@@ -33,7 +33,7 @@ function writeRandomly(run: LocalRun, random: () => number, depth = 0): void {
     run.write(pick(...kinds)())
   }
   const error = { name: 'ProviderError', message: 'It failed.', raw: undefined }
-  run.end(pick({ type: 'completed' }, { type: 'aborted' }, { type: 'failed', error }))
+  run.end(pick({ type: 'completed' }, { type: 'aborted' }, { type: 'failed', error }, { type: 'lost', error }))
 }
 
 /** The next state of a call. They never go back. */

@@ -426,3 +426,23 @@ test('the words of retries and failures are redacted, and those of the answer ar
   expect(reply.error).toMatchObject({ message: 'Still no [redacted].', raw: { why: ['[redacted]'] } })
   await drive.close()
 })
+
+test('a run whose connection broke ends as lost with what it wrote, and the others and the session go on', async () => {
+  const { agent, drive, rest } = await stage()
+  const cut = drive.prompt({ text: 'wait' })
+  const other = drive.prompt({ text: 'endless' })
+  await rest()
+  const { sessionID = '' } = cut.reply ?? {}
+  const run = agent.run(sessionID)
+  run?.write({ type: 'text', delta: 'Half an' })
+  const child = run?.child({ title: 'Look' })
+  child?.write({ type: 'text', delta: 'Looking' })
+  run?.end({ type: 'lost', error: { name: 'unreachable', message: 'The response broke.', raw: undefined } })
+  const reply = await cut.result
+  expect([reply.outcome, reply.lostReason, textOf(reply)]).toEqual(['lost', 'end-not-seen', 'Half an'])
+  expect(reply.error?.message).toBe('The response broke.')
+  expect(reply.children[0]?.reply).toMatchObject({ outcome: 'lost', phase: 'settled' })
+  expect(other.reply).toMatchObject({ phase: 'working', connection: 'live' })
+  expect((await drive.prompt({ text: 'Hello.', sessionID }).result).outcome).toBe('completed')
+  await drive.close()
+})

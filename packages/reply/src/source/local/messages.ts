@@ -294,6 +294,7 @@ export function endOfLastMessage(ending: LocalEnding, redact: (text: string) => 
     case 'aborted':
       return { error: { name: 'MessageAbortedError', message: 'The run was aborted.', raw: undefined } }
     case 'failed':
+    case 'lost':
       return { error: withoutSecrets(ending.error, redact) }
     default:
       return ending satisfies never

@@ -95,6 +95,11 @@ export type LocalEnding =
   | { readonly type: 'completed'; readonly finish?: string | undefined }
   | { readonly type: 'aborted' }
   | { readonly type: 'failed'; readonly error: ReplyFailure }
+  /**
+   * The connection that brought this run's output broke before its end, and can't be had again. The reply ends as `lost`, with
+   * what was written so far and the error. Other runs go on. If all runs share the connection, call `LocalAgent.lose` instead.
+   */
+  | { readonly type: 'lost'; readonly error: ReplyFailure }
 
 /** A person's answer, with one list per question, in order. `canceled` if the run ended or was aborted first. */
 export type LocalAnswer =

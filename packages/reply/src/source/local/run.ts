@@ -348,8 +348,9 @@ export function createRun(options: RunSetup): OwnedRun {
     const resumed = isRetrying ? [stamped({ type: 'status', status: 'busy' })] : []
     const unfinished = compactionID === undefined ? [] : compactionRemoved(compactionID)
     const last = messages.endLast(endOfLastMessage(ending, redact))
+    const lost = ending.type === 'lost' ? [stamped({ type: 'settle', by: 'lost' })] : []
     const idle = isBusy ? [] : [stamped({ type: 'status', status: 'idle' })]
-    emit([...resumed, ...unfinished, ...last, ...idle])
+    emit([...resumed, ...unfinished, ...last, ...lost, ...idle])
   }
 
   /** Adds the run's session, its directory and the current time to an event. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Note } from '../src/inbound/bridge-channel.ts'
 import { createNotes } from '../src/inbound/notes.ts'
 import type { ChannelPort } from '../src/port/port.ts'
+import { FileRefusal } from '../src/port/port-error.ts'
 import { createFake, fakeRender } from '../src/testing/fake.ts'
 import type { FakeOptions } from '../src/testing/fake-options.ts'
 import { rest } from './scene.ts'
@@ -165,6 +166,16 @@ test('a note with a file is that file with a safe name, and its text as the capt
   expect(fake.screen()[0]?.files).toEqual([
     { name: 'a-b.diff', mime: 'text/plain', bytes: file.bytes, caption: 'The changes.' },
   ])
+})
+
+test('a file that the platform refuses is refused in a sentence, and one that comes too late for the rate limit is not', async () => {
+  const file = { name: 'a.png', mime: 'image/png', bytes: Buffer.from('1') }
+  const refused = begin({ faults: [{ call: 1, type: 'refused' }] })
+  const error = await refused.posted({ file })
+  expect(error).toBeInstanceOf(FileRefusal)
+  expect(error).toMatchObject({ type: 'refused', message: "The file a.png can't be sent to this chat." })
+  const late = begin({ faults: [{ call: 1, type: 'rate-limited', retryAfterMs: 120_000 }] })
+  expect(await late.posted({ file })).not.toBeInstanceOf(FileRefusal)
 })
 
 test('a note with a file is retried after a rate limit, and refused where there are no files', async () => {

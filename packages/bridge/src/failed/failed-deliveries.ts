@@ -1,6 +1,6 @@
 import { type Clock, type Reply, ReplyError, type ReplyFile, textOf } from '@reply/core'
 import { type Delivery, type MessageRef, texts as sinkTexts, type Undelivered } from '@reply/sink'
-import { FileRefusal, PortError } from '@reply/sink/channel'
+import { FileRefusal } from '@reply/sink/channel'
 import { backOffMs, captionOf, filesLeftNote, filesWithKeys, mostFiles, nameOfFile } from '@reply/sink/internal'
 import type { Channels, ChatMessage } from '../chats/channels.ts'
 import { isRefusal, refusedMs } from '../chats/channels.ts'
@@ -353,11 +353,8 @@ export function createFailedDeliveries(options: {
       const named = { name: nameOfFile(file), mime: file.mime, bytes }
       await channels.post(place, { text: captionOf(file), file: named }, sessionOf(failed))
     } catch (error) {
-      const isForPeople = error instanceof FileRefusal || error instanceof ReplyError
-      const isRefused = error instanceof PortError && (error.type === 'refused' || error.type === 'too-long')
-      if (!isForPeople && !isRefused) throw error
-      const why = isForPeople ? error.message : undefined
-      await channels.post(place, { text: plain(sinkTexts.fileUnsent(nameOfFile(file), why)) }, sessionOf(failed))
+      if (!(error instanceof FileRefusal || error instanceof ReplyError)) throw error
+      await channels.post(place, { text: plain(`📎 ${error.message}`) }, sessionOf(failed))
     }
   }
 

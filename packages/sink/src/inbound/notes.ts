@@ -81,7 +81,7 @@ export function createNotes({
     return refs
   }
 
-  /** Posts a file with the note's text as its caption. Rejects with a `FileRefusal` if the channel takes no files. */
+  /** Posts a file with the note's text as its caption. Rejects with a `FileRefusal` if the channel takes no files, or not this one. */
   async function postFile(note: Note, file: NoteFile, { port, render }: NoteWriter): Promise<MessageRef> {
     const { chat, text, replyTo, silent = false, signal = newSignal() } = note
     const { upload } = port
@@ -90,7 +90,14 @@ export function createNotes({
       throw new FileRefusal('refused', `The file ${attachment.name} can't be sent: this chat takes no files.`)
     const posting = { chat, silent, signal, replyTo, key: newKey() }
     const caption = noteBubble(text, { ...note, buttons: [] }, { port, render })
-    return await callWithRetries(note, caption, () => upload(attachment, posting), 'post')
+    return await callWithRetries(note, caption, () => upload(attachment, posting).catch(refuse), 'post')
+
+    /** Says that the platform refused this file. An error that is not about the file stays as it is. */
+    function refuse(error: unknown): never {
+      const { type, isOfChat } = toPortError(error)
+      if (error instanceof FileRefusal || isOfChat || (type !== 'refused' && type !== 'too-long')) throw error
+      throw new FileRefusal(type, `The file ${attachment.name} can't be sent to this chat.`, { cause: error })
+    }
   }
 
   /**

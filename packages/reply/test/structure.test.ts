@@ -31,7 +31,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/([\w-]+\/)*(event|decode|config|inbound)(\/[\w/-]+)?\.ts$|^packages\/sink\/src\/testing\/contract\/bridge\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/source\/opencode1\/rest\.ts$/,
-  '@noble/hashes': /^packages\/sink\/src\/asks\/(permission|token)\.ts$/,
+  '@noble/hashes': /^packages\/(reply\/src\/ask\/digest|sink\/src\/asks\/token)\.ts$/,
   marked: /^packages\/(?:sink\/src\/markdown\/lexer\/|testing\/src\/telegram\/rich\.ts$)/,
   parse5: /^packages\/testing\/src\/telegram\/rich\.ts$/,
   'string-width': /^packages\/console\/src\/format\/styled-line\.ts$/,

@@ -7,10 +7,9 @@ import {
   type ReplyObserver,
   systemClock,
 } from '@reply/core'
-import { safeOnError, steadyClock } from '@reply/core/internal'
+import { base64url, safeOnError, steadyClock } from '@reply/core/internal'
 import { type AskMatch, type AskResult, type MayAnswer, takeBestMatch } from './asks/answering.ts'
 import type { AskInput } from './asks/asks.ts'
-import { base64url } from './base64url.ts'
 import { type Policy, toPolicy, toTexts } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { addDeliveries, type Delivery } from './deliver/delivery.ts'

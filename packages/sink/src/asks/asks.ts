@@ -10,13 +10,14 @@ import {
   readPermissionAnswer,
   readQuestionAnswer,
 } from '@reply/core'
+import { askDigest } from '@reply/core/internal'
 import type { AskState } from '../ledger/card.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
 import { resolvedText } from './ask-end.ts'
 import { alwaysRefusalText } from './offer.ts'
-import { digestOf, isInputKnown } from './permission.ts'
+import { isInputKnown } from './permission.ts'
 import { secretIn } from './token.ts'
 
 /** A person's input: text, or a press of a button with its token, and a form's values if it had one. */
@@ -94,7 +95,7 @@ export function withAsks(ledger: Ledger, reply: Reply, now: number): Ledger {
  */
 function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskState {
   if (ask.type === 'question') return before ?? { answers: [], picked: [], seenAt: now }
-  const digest = digestOf(ask)
+  const digest = askDigest(ask)
   const isKnown = isInputKnown(ask)
   // After a restart the input becomes known a little later than the ask, and the screen may already show all of it.
   if (before && (before.digest === digest || (before.isInputKnown === true && !isKnown))) return before

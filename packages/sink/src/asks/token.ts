@@ -1,7 +1,7 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { base64url } from '../base64url.ts'
+import { base64url } from '@reply/core/internal'
 
 /** Every token begins with it, so that a channel can tell the sink's buttons from the host's own. */
 const mark = 'r~'

@@ -1,5 +1,5 @@
+import { digestOfText } from '@reply/core/internal'
 import { isConfirmed } from '../asks/offer.ts'
-import { digestOfText } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot } from '../ledger/card.ts'
 import { type Entry, isOrWasThere } from '../ledger/entry.ts'
 import { askMessageKey, messageIndex, questionKey, requestIDOf } from '../ledger/keys.ts'

@@ -1,5 +1,4 @@
-import { redactTokens } from '@reply/core/internal'
-import { base64url } from '../base64url.ts'
+import { base64url, redactTokens } from '@reply/core/internal'
 
 /** The shortest run of a secret's characters that is removed from a text. Shorter secrets are removed as a whole. */
 const shortestPart = 16

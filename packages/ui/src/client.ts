@@ -1,0 +1,1 @@
+export { sendWhenAnswered, type UIMessageOf, type UIPartLike, uiTextOf } from './page.ts'

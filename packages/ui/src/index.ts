@@ -1,0 +1,22 @@
+export type {
+  UIAgent,
+  UIAsk,
+  UIChunk,
+  UIChunk7,
+  UIFile,
+  UIMetadata,
+  UIPartInfo,
+  UIPartMetadata,
+  UIPrompt,
+  UIRetracted,
+  UIRetry,
+  UITodos,
+  UIUsage,
+} from './chunk.ts'
+export {
+  createUIProjection,
+  type UIMessageLike,
+  type UIProjection,
+  type UIProjectionOptions,
+} from './project/projection.ts'
+export { toUIMessageResponse, toUIMessageStream, type UIResponseOptions, type UIStreamOptions } from './stream.ts'

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import type { ToolView } from './tool.ts'
+
+/** What a page says that it has of a message. It decides only what that page gets, so a lie harms the liar alone. */
+export interface Have {
+  /** The message's id. */
+  readonly id: string
+  /** The text of each text and thought, and how many chunk ids it took. Without those that were taken back. */
+  readonly texts: ReadonlyMap<string, { readonly text: string; readonly ids: number }>
+  /** The calls, by the ids of their parts. */
+  readonly tools: ReadonlyMap<string, ToolView>
+  /** The ids of files and of prompts that joined. */
+  readonly others: ReadonlySet<string>
+  /** The parts of its last step. */
+  readonly lastStep: ReadonlySet<string>
+}
+
+const infoSchema = z.object({
+  reply: z.object({ part: z.string(), retracted: z.boolean().optional(), continues: z.boolean().optional() }),
+})
+
+const textSchema = z.object({ type: z.enum(['text', 'reasoning']), text: z.string(), providerMetadata: infoSchema })
+
+const fileSchema = z.object({ type: z.literal('file'), providerMetadata: infoSchema })
+
+const toolSchema = z.object({
+  type: z.literal('dynamic-tool'),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  title: z.string().optional(),
+  state: z.string(),
+  input: z.unknown(),
+  output: z.unknown(),
+  errorText: z.string().optional(),
+  preliminary: z.boolean().optional(),
+  providerExecuted: z.boolean().optional(),
+  approval: z.object({ id: z.string() }).optional(),
+})
+
+const namedSchema = z.object({ type: z.enum(['steering-message', 'data-file']), id: z.string() })
+
+const retractedSchema = z.object({
+  type: z.literal('data-retracted'),
+  data: z.object({ parts: z.array(z.string()) }),
+})
+
+const messageSchema = z.object({ id: z.string(), parts: z.array(z.unknown()) })
+
+/** Reads a message of a page. Parts that this package doesn't write are left out. Undefined for anything else. */
+export function readHave(message: unknown): Have | undefined {
+  const parsed = messageSchema.safeParse(message).data
+  if (!parsed) return undefined
+  const texts = new Map<string, { text: string; ids: number }>()
+  const tools = new Map<string, ToolView>()
+  const others = new Set<string>()
+  let lastStep = new Set<string>()
+  const retracted = new Set(parsed.parts.flatMap((part) => retractedSchema.safeParse(part).data?.data.parts ?? []))
+  for (const part of parsed.parts) {
+    if (z.object({ type: z.literal('step-start') }).safeParse(part).success) lastStep = new Set()
+    const text = textSchema.safeParse(part).data
+    if (text) addText(text)
+    const tool = toolSchema.safeParse(part).data
+    if (tool) {
+      tools.set(tool.toolCallId, toolOf(tool))
+      lastStep.add(tool.toolCallId)
+    }
+    const file = fileSchema.safeParse(part).data
+    if (file) others.add(file.providerMetadata.reply.part)
+    const named = namedSchema.safeParse(part).data
+    if (named) others.add(named.id)
+  }
+  return { id: parsed.id, texts, tools, others, lastStep }
+
+  /** Adds a text to what is there of its part: it goes on with it, or takes its place. */
+  function addText({ text, providerMetadata: { reply } }: z.infer<typeof textSchema>): void {
+    const [, id = reply.part, number = '1'] = /^(.*)~(\d{1,9})$/s.exec(reply.part) ?? []
+    const before = texts.get(id)
+    const isGone = reply.retracted || retracted.has(reply.part)
+    const ids = Math.max(before?.ids ?? 0, Number(number))
+    texts.set(id, { text: isGone ? '' : reply.continues ? `${before?.text ?? ''}${text}` : text, ids })
+    lastStep.add(id)
+  }
+}
+
+/** How a page sees a call. */
+function toolOf(tool: z.infer<typeof toolSchema>): ToolView {
+  const { state, output, approval } = tool
+  const isWaiting = state === 'approval-requested' || state === 'approval-responded'
+  return {
+    tool: tool.toolName,
+    title: tool.title,
+    input: state === 'input-streaming' ? undefined : { value: tool.input },
+    isExecuted: tool.providerExecuted ?? false,
+    approval: isWaiting && approval ? { id: approval.id } : undefined,
+    isAnswered: state === 'approval-responded',
+    progress: tool.preliminary && typeof output === 'string' ? output : undefined,
+    end:
+      state === 'output-available' && !tool.preliminary
+        ? { type: 'output', value: output }
+        : state === 'output-error'
+          ? { type: 'error', text: tool.errorText ?? '' }
+          : state === 'output-denied'
+            ? { type: 'denied', approvalId: approval?.id }
+            : undefined,
+  }
+}

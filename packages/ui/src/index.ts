@@ -1,3 +1,4 @@
+export { readAnswers, type UIAnswer } from './answers.ts'
 export type {
   UIAgent,
   UIAsk,

@@ -47,3 +47,16 @@ export async function messageOf(chunks: readonly UIChunk[], have?: UIMessage): P
   for await (const newest of messages) message = newest
   return message
 }
+
+/** What a page shows of a message besides its text, in no order. */
+export function shownIn({ parts }: UIMessage): unknown {
+  const tools = parts.flatMap((part) => {
+    if (part.type !== 'dynamic-tool') return []
+    const { toolCallId, toolName, title, state, input, output, errorText } = part
+    return [{ toolCallId, toolName, title, state, input, output, errorText }]
+  })
+  const data = parts.flatMap((part) => (/^data-(?!retracted)/.test(part.type) && 'data' in part ? [part] : []))
+  const files = parts.flatMap((part) => (part.type === 'file' ? [part] : []))
+  const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
+  return { tools: tools.toSorted(byText), data: data.toSorted(byText), files: files.toSorted(byText) }
+}

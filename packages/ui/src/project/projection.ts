@@ -12,6 +12,7 @@ import { partChunks } from '@reply/core/internal'
 import type { UIChunk, UIChunk7, UIPartInfo } from '../chunk.ts'
 import { agentData, changedAgents, isSameAgent } from './agents.ts'
 import { askData, askIndexOf } from './asks.ts'
+import { type Call, callOf, isUnfinished } from './calls.ts'
 import { fileChunk } from './file.ts'
 import { readHave } from './inbound.ts'
 import { finishMetadata, finishReasonOf, promptsOf } from './metadata.ts'
@@ -109,6 +110,8 @@ export function createUIProjection(
   let areTodosSent = false
   /** Whether the reader lost the data parts of its current step. */
   let isDataLost = false
+  /** The call ids of the tool parts that are new to the reader. An ask may have come before its part. */
+  let newCalls = new Set<string>()
   let out: UIChunk7[] = []
   return {
     next,
@@ -130,6 +133,7 @@ export function createUIProjection(
     syncRetry(reply)
     have = undefined
     isDataLost = false
+    newCalls = new Set()
     last = reply
     if (reply.phase === 'settled' || (stopAtAsks && isWaiting(reply))) end(reply)
     const chunks = out
@@ -387,6 +391,7 @@ export function createUIProjection(
     if (isTodoTool(part.tool)) hasTodoTool = true
     if (part.status === 'abandoned') return isAnew ? undefined : abandon(part, before)
     const old = before?.type === 'tool' && last ? toolView(before, askIndexOf(last)) : undefined
+    if (!before && have?.tools.get(part.id) === undefined) newCalls.add(part.callID)
     const known = isAnew ? undefined : (old ?? have?.tools.get(part.id))
     out.push(...toolChunks({ toolCallId: part.id, isInStep, version }, known, toolView(part, askIndexOf(reply))))
     const sent = before?.type === 'tool' ? before.state.attachments : undefined
@@ -401,17 +406,17 @@ export function createUIProjection(
   /** Sends the asks that changed, at their tool parts and as data. */
   function syncAsks(reply: Reply): void {
     const before = last?.asks ?? noAsks
-    if (reply.asks === before && !isDataLost) return
+    if (reply.asks === before && !isDataLost && newCalls.size === 0) return
     for (const [index, ask] of reply.asks.entries()) {
       const beside = before[index]
       const old =
         beside?.requestID === ask.requestID ? beside : before.find(({ requestID }) => requestID === ask.requestID)
-      if (old === ask && ask.status !== 'pending' && !isDataLost) continue
+      const isDue = old !== ask || isDataLost || (ask.callID !== undefined && newCalls.has(ask.callID))
+      if (!isDue && ask.status !== 'pending') continue
       const call = ask.path.length > 1 ? undefined : callOf(reply, ask)
       if (call && isUnchanged(call))
         syncTool(call.part, call.part, { reply, isInStep: step === call.message.id, isAnew: false })
-      if (old !== ask || isDataLost)
-        out.push({ type: 'data-ask', id: ask.requestID, data: askData(ask, call?.part.id) })
+      if (isDue) out.push({ type: 'data-ask', id: ask.requestID, data: askData(ask, call?.part.id) })
     }
   }
 
@@ -461,30 +466,6 @@ export function createUIProjection(
   }
 }
 
-/** A call with its message. */
-interface Call {
-  readonly message: Message
-  readonly part: ToolPart
-}
-
-/** Finds the newest call of the reply itself with this id, preferring one that has not ended. Providers repeat the ids of calls. */
-function callOf(
-  { messages }: Reply,
-  { callID, messageID }: { readonly callID?: string | undefined; readonly messageID?: string | undefined },
-): Call | undefined {
-  if (callID === undefined) return undefined
-  let ended: Call | undefined
-  for (const message of messages.toReversed()) {
-    if (messageID !== undefined && message.id !== messageID) continue
-    for (const part of message.parts.toReversed()) {
-      if (part.type !== 'tool' || part.callID !== callID || part.status === 'abandoned') continue
-      if (isUnfinished(part)) return { message, part }
-      ended ??= { message, part }
-    }
-  }
-  return ended
-}
-
 /** The id of the message, the same for every reader. Undefined while the agent has not taken the prompt. */
 function messageIDOf({ promptIDs, messages }: Reply): string | undefined {
   const id = promptIDs[0] ?? messages[0]?.id
@@ -493,7 +474,15 @@ function messageIDOf({ promptIDs, messages }: Reply): string | undefined {
 
 /** Whether the reply waits for people, and all that it asks them can be shown. */
 function isWaiting(reply: Reply): boolean {
-  return reply.phase === 'blocked' && reply.asks.every((ask) => ask.status !== 'pending' || isShowable(ask, reply))
+  if (reply.phase !== 'blocked') return false
+  const pending = reply.asks.filter((ask) => ask.status === 'pending' && !hasCallEnded(ask, reply))
+  return pending.length > 0 && pending.every((ask) => isShowable(ask, reply))
+}
+
+/** Whether the call that asks was aborted. The ask is about to be withdrawn then. */
+function hasCallEnded(ask: Ask, reply: Reply): boolean {
+  const call = ask.path.length > 1 ? undefined : callOf(reply, ask)
+  return call !== undefined && !isUnfinished(call.part)
 }
 
 /** Whether nothing more can be learned of an ask: the input of its call is known, or several calls could be meant. */
@@ -560,11 +549,6 @@ function sentText(part: Part): string {
 function isVisible(part: Part): boolean {
   if (part.type === 'tool' || part.type === 'file') return part.status !== 'abandoned'
   return sentText(part) !== ''
-}
-
-/** Whether it is a call that has not ended. */
-function isUnfinished(part: Part): boolean {
-  return part.type === 'tool' && part.state.status !== 'completed' && part.state.status !== 'error'
 }
 
 const idOfText = (partID: string, number: number): string => (number === 1 ? partID : `${partID}~${number}`)

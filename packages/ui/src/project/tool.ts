@@ -35,20 +35,21 @@ export function toolView(part: ToolPart, asks: AskIndex): ToolView {
   const { tool, state } = part
   const view = { tool, title: subjectOf(part)?.slice(0, titleLength), isExecuted: true }
   const ask = asks.of(part)
-  if (state.status === 'completed')
-    return { ...view, input: shownInput(state.input), end: { type: 'output', value: state.output ?? '' } }
+  // The questions as they are asked, with all that the model left out.
+  const questions = ask?.type === 'question' && ask.questions.length > 0 ? { questions: ask.questions } : undefined
+  const input = shownInput(questions ?? state.input)
+  if (state.status === 'completed') return { ...view, input, end: { type: 'output', value: state.output ?? '' } }
   if (state.status === 'error') {
     const isDenied = ask?.type === 'permission' && ask.status === 'rejected'
     return {
       ...view,
-      input: shownInput(state.input),
+      input,
       end: isDenied
         ? { type: 'denied', approvalId: answerIDOf(ask) }
         : { type: 'error', text: state.error ?? 'The call was aborted.' },
     }
   }
-  if (ask?.status === 'pending' && ask.type === 'question')
-    return { ...view, input: shownInput({ questions: ask.questions }), isExecuted: false }
+  if (ask?.status === 'pending' && questions) return { ...view, input, isExecuted: false }
   if (ask?.status === 'pending' && ask.type === 'permission' && ask.call && canAllow(ask) && asks.isListed(ask)) {
     const approval = { id: answerIDOf(ask), ask: askData(ask, part.id) }
     return { ...view, input: shownInput(ask.call.input), approval }
@@ -56,7 +57,7 @@ export function toolView(part: ToolPart, asks: AskIndex): ToolView {
   if (state.status === 'pending') return { ...view, input: undefined }
   const output = state.metadata?.output
   const progress = typeof output === 'string' && output !== '' ? output.slice(-progressLength) : undefined
-  return { ...view, input: shownInput(state.input), progress }
+  return { ...view, input, progress }
 }
 
 /** An input that can be written as JSON. One that is nested too deeply can't, and can't be allowed either. */

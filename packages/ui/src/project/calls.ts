@@ -1,0 +1,30 @@
+import type { Message, Part, Reply, ToolPart } from '@reply/core'
+
+/** A call of a tool with its message. */
+export interface Call {
+  readonly message: Message
+  readonly part: ToolPart
+}
+
+/** Finds the newest call of the reply itself with this id, preferring one that has not ended. Providers repeat the ids of calls. */
+export function callOf(
+  { messages }: Reply,
+  { callID, messageID }: { readonly callID?: string | undefined; readonly messageID?: string | undefined },
+): Call | undefined {
+  if (callID === undefined) return undefined
+  let ended: Call | undefined
+  for (const message of messages.toReversed()) {
+    if (messageID !== undefined && message.id !== messageID) continue
+    for (const part of message.parts.toReversed()) {
+      if (part.type !== 'tool' || part.callID !== callID || part.status === 'abandoned') continue
+      if (isUnfinished(part)) return { message, part }
+      ended ??= { message, part }
+    }
+  }
+  return ended
+}
+
+/** Whether it is a call that has not ended. */
+export function isUnfinished(part: Part): boolean {
+  return part.type === 'tool' && part.state.status !== 'completed' && part.state.status !== 'error'
+}

@@ -1,0 +1,62 @@
+import { ReplyError } from '../error.ts'
+
+/** Why a request is refused. The message is the body of the response, so it is written for people and has no secrets. */
+export class Refusal extends Error {
+  /** The status of the response. */
+  readonly status: number
+  /** More headers of the response. */
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.name = 'Refusal'
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** What to say of an ask that can't be answered any more. */
+export const alreadyAnswered =
+  'This was answered before, here or elsewhere, or it was withdrawn. Your answer was not sent. Load the reply again to see what happened.'
+
+/** Returns the response of a refusal: its sentence as plain text. */
+export function refusalResponse({ status, message, headers }: Refusal): Response {
+  return new Response(message, {
+    status,
+    headers: {
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    },
+  })
+}
+
+/**
+ * Returns what a browser gets for an error. Messages of unexpected errors may name servers and paths, so they only go to
+ * `onError`. `unknown` is the refusal of a session that doesn't exist.
+ */
+export function toRefusal(
+  error: unknown,
+  { unknown, onError }: { readonly unknown: () => Refusal; readonly onError: ((error: unknown) => void) | undefined },
+): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof ReplyError) {
+    if (error.type === 'already-resolved') return new Refusal(409, alreadyAnswered)
+    if (error.type === 'invalid') return new Refusal(409, error.message)
+    if (error.type === 'gone') return unknown()
+  }
+  reportSafely(onError, error)
+  if (!(error instanceof ReplyError)) return new Refusal(500, "The request failed. The server's log says why.")
+  if (error.type === 'not-stopped') return new Refusal(502, 'The agent did not confirm that it stopped. Try again.')
+  return new Refusal(502, "The agent can't be reached now. Try again.")
+}
+
+/** Reports an error to the host. An error of its function is dropped, because there is nowhere left to report it. */
+export function reportSafely(onError: ((error: unknown) => void) | undefined, error: unknown): void {
+  try {
+    onError?.(error)
+  } catch {
+    // There is nowhere left to report it.
+  }
+}

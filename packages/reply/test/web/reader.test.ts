@@ -1,0 +1,54 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { emptyReply, type Reply } from '../../src/index.ts'
+import { createFeed } from '../../src/web/feed.ts'
+import { createReader } from '../../src/web/reader.ts'
+import { createReaders } from '../../src/web/readers.ts'
+
+/** Says the title of each state that it gets. */
+function titles() {
+  const projection = {
+    ended: false,
+    next: ({ title, phase }: Reply) => {
+      projection.ended = phase === 'settled'
+      return [title]
+    },
+  }
+  return projection
+}
+
+test('a slow reader gets what is newest when it reads, and the end', async () => {
+  const feed = createFeed()
+  let ends = 0
+  const stream = createReader({
+    feed,
+    projection: titles(),
+    end: 'data: [DONE]\n\n',
+    signal: new AbortController().signal,
+    onBeat: () => () => {},
+    onEnd: () => {
+      ends += 1
+    },
+  })
+  const reply = emptyReply('ses')
+  feed.update({ ...reply, title: 'first' })
+  feed.update({ ...reply, title: 'second' })
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  expect((await reader.read()).value).toBe('data: "second"\n\n')
+  feed.update({ ...reply, title: 'third', phase: 'settled', outcome: 'completed' })
+  expect((await reader.read()).value).toBe('data: "third"\n\ndata: [DONE]\n\n')
+  expect((await reader.read()).done).toBe(true)
+  expect(ends).toBe(1)
+})
+
+test('a client has some streams at a time, and gives one back once', () => {
+  const { admit } = createReaders(createHandClock(), 2, 5000)
+  const leave = admit('a')
+  admit('a')
+  expect(() => admit('a')).toThrow(expect.objectContaining({ status: 429 }))
+  admit('b')
+  leave()
+  leave()
+  admit('a')
+  expect(() => admit('a')).toThrow('2 open streams')
+})

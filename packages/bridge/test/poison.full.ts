@@ -24,6 +24,7 @@ test.concurrent('a message that kills the process is put aside at the seventh st
   await saying(2, 'Done: beside it')
   telegram.say(1, 'one more')
   await saying(1, 'Done: one more')
+  await saying(1, texts.poisonMessage)
   expect(told(1, texts.poisonMessage)).toBe(1)
   expect(said(2)).toEqual(['Done: beside it'])
   expect(seventh.lines.map((line) => JSON.parse(line))).toContainEqual(

@@ -33,6 +33,7 @@ test.concurrent('a run that kills the process where it is found again is put asi
   for (let nth = 2; nth <= 6; nth++) await killed()
   const seventh = start('release')
   await saying(1, 'Done: after it')
+  await saying(1, texts.poisonRun)
   expect(told(1, texts.poisonRun)).toBe(1)
   await expect.poll(() => ntfy.screen('ann-9Wk3hQxTz7').map(({ title }) => title)).toEqual(['Failed'])
   // Its agent was a part of the process that was killed.

@@ -477,6 +477,38 @@ test('a bridge that stops before it follows the runs of an earlier process undoe
   expect(stored).toEqual([1, 2, 1])
 })
 
+test.each([
+  ['message', `inbox/telegram/1//#1`, {}],
+  [
+    'run',
+    'execution/telegram/1//abc123',
+    { 'execution/telegram/1//abc123': JSON.stringify({ ...execution, tries: 3 }) },
+  ],
+] as const)('a chat is told of a %s that was put aside before what comes after it', async (what, row, rows) => {
+  const driven = await startHandDriven((run, text) => answer(run, `Done: ${text}`), {
+    changed: (client) => ({ ...client, reply: async () => undefined, abort: async () => {} }),
+  })
+  open = driven
+  const { chats, clock, telegram, said, passes } = driven
+  await chats.stop()
+  const left = what === 'message' ? ['poison', 'after it'] : ['after it']
+  const added = left.map((text, at): Write => {
+    const id = `${at + 1}`
+    const value = JSON.stringify({ ...prompt, id, text, messageRef: { id }, receivedAt: clock.now() })
+    return { type: 'enqueue', queue: inChat('inbox/telegram/1/'), id, value }
+  })
+  const storeOf = withRows({ ...rows, ...poisonous(row) }, (store) => ({
+    ...store,
+    commit: async (writes, ...rest) => await store.commit([...writes, ...added.splice(0)], ...rest),
+  }))
+  // The answer could take the first turn after the pause.
+  telegram.inject({ type: 'rate-limited', retryAfterS: 1, chatId: 1, method: /^send(Rich)?Message$/ })
+  const started = chats.start({ clock, storeOf })
+  await passes(() => said(1).length === 2)
+  await started
+  expect(said(1)).toEqual([what === 'message' ? texts.poisonMessage : texts.poisonRun, 'Done: after it'])
+})
+
 const missing = {
   ...{ type: 'delivery', id: 'abc123', channel: 'telegram', chat: { id: '1' }, server: 'home', missing: 1 },
   ...{ reason: 'It did not arrive.', text: 'The answer', at: 1 },

@@ -39,8 +39,9 @@ export interface Tries {
   /** Call it with the handling of a row that `begin` began. */
   watch(key: string, handled: Promise<unknown>): void
   /**
-   * Puts the rows of a key for which `next` is undefined aside with `told.removal`, which removes them. Then tells their chat
-   * in the background, from the next process if need be. Does nothing if the removal conflicts.
+   * Puts the rows of a key for which `next` is undefined aside with `told.removal`, which removes them. Then tells their chat,
+   * from the next process if need be. Resolves when the chat is told, or after 5 s, because it should read that before what comes
+   * next. With `told.onTold`, you wait for that where it matters. Does nothing if the removal conflicts.
    */
   putAside(key: string, rows: readonly Omit<PoisonRow, 'type' | 'at'>[], told: Told): Promise<void>
   /**
@@ -67,6 +68,8 @@ export interface Told {
 const suspectPrefix = 'suspect/'
 /** How long it is kept, in ms. */
 const suspectedMs = 86_400_000
+/** How long what comes next in a chat waits until the chat is told that a row was put aside, in ms. */
+export const toldMs = 5000
 /** The longest pause before held rows are begun, as a multiple of the time for which a process must outlive them. */
 const mostPause = 2
 
@@ -309,7 +312,7 @@ export function createTries({
     }
   }
 
-  /** Moves the rows to the failures, reports them, and posts the text in their chat without waiting for that. */
+  /** Moves the rows to the failures, reports them, and posts the text in their chat. */
   async function putAside(...[key, rows, told]: Parameters<Tries['putAside']>): Promise<void> {
     const { execution, text, removal, done = [], onTold } = told
     const failures = rows.map((row) => ({ ...row, type: 'poison', at: clock.now() }) as const)
@@ -333,7 +336,9 @@ export function createTries({
       )
     }
     void failed.emitCounts().catch(onError)
-    void failed.replyPending(pending, execution.prompt.messageRef, done).then(onTold)
+    const posted = failed.replyPending(pending, execution.prompt.messageRef, done)
+    if (onTold) void posted.then(onTold)
+    else await waitAtMost(posted, toldMs, clock)
   }
 
   /** Commits each group, and that no row is being handled any more. */

@@ -4,6 +4,7 @@ import type { MessageRef } from '@reply/sink'
 import { createRecent, ledgerKeyOf, messageRefsOf, withResolvers } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
+import { toldMs } from '../failed/tries.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
@@ -590,6 +591,7 @@ export function createRunner(services: BridgeServices): Runner {
         const next = tries.next(keyOf(execution), execution)
         if (next) return next
         const { over, stop, told } = await putAside(execution)
+        addRestoring(execution, waitAtMost(told, toldMs, clock))
         if (stop) stops.push({ stop, told })
         return over
       }),

@@ -14,6 +14,7 @@ export type {
   UITodos,
   UIUsage,
 } from './chunk.ts'
+export { type ChatHandler, type ChatHandlerOptions, type ChatSession, createChatHandler } from './handler.ts'
 export {
   createUIProjection,
   type UIMessageLike,

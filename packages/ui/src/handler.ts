@@ -1,0 +1,427 @@
+import {
+  type Ask,
+  type Client,
+  type Clock,
+  observerOf,
+  type PromptInput,
+  type Reply,
+  ReplyError,
+  type ReplyStream,
+  type RunOptions,
+  systemClock,
+} from '@reply/core'
+import { pause } from '@reply/core/internal'
+import { readAnswers, type UIAnswer } from './answers.ts'
+import { createFeed, createWatches, type Feed, type HeldSession, untilReply } from './handler/feed.ts'
+import { type ChatBody, chatIdIn, readChatBody, readText, refuseForeign, requireJson } from './handler/inbound.ts'
+import { createReader } from './handler/reader.ts'
+import { createReaders } from './handler/readers.ts'
+import { Refusal } from './handler/refusal.ts'
+import { createUIProjection, type UIMessageLike } from './project/projection.ts'
+
+/** A session that a request may see, and how its prompts run. All fields are the host's, none is the browser's. */
+export interface ChatSession
+  extends Pick<PromptInput, 'sessionID' | 'title' | 'agent' | 'model' | 'variant' | 'guarded' | 'system' | 'tools'> {
+  /**
+   * Called with the id of the new session if there is no `sessionID`, and awaited before the prompt is posted. Store the id,
+   * so that `sessionOf` finds it from then on. If it throws or rejects, nothing is posted.
+   */
+  readonly onCreated?: ((sessionID: string) => unknown) | undefined
+}
+
+/** Who may see and answer what, and the limits of `createChatHandler`. */
+export interface ChatHandlerOptions {
+  /**
+   * Finds the session of a chat that the request may see. Check the person's cookie or token here: the chat's id comes from the
+   * browser and can be anything. Return undefined for a chat of other people or an unknown one, which is refused with 404.
+   * Return an object without `sessionID` to begin a new session with the prompt.
+   */
+  readonly sessionOf: (request: Request, chatId: string) => ChatSession | undefined | Promise<ChatSession | undefined>
+  /**
+   * Whether the person who sent the request may give this answer. `answer.ask` is the ask as it is now. Default: no one may,
+   * and each answer is refused with 403.
+   */
+  readonly mayAnswer?: ((request: Request, answer: UIAnswer) => boolean | Promise<boolean>) | undefined
+  /** The major version of the AI SDK in the browser. Default: 6. */
+  readonly version?: 6 | 7 | undefined
+  /**
+   * Origins of pages that may send requests, besides the handler's own, for example `https://app.example`. Others are refused
+   * with 403. The headers that such a page needs (CORS) are your framework's. Default: none.
+   */
+  readonly allowedOrigins?: readonly string[] | undefined
+  /** The largest body of a POST, in bytes. A larger one is refused with 413. Default: 8 MiB. */
+  readonly maxBodyBytes?: number | undefined
+  /** How many streams a client may have open at the same time. More are refused with 429. Default: 16. */
+  readonly maxStreams?: number | undefined
+  /**
+   * Names the client that a stream counts for, for example by the person's id. Default: the session, so that all of its readers
+   * count together.
+   */
+  readonly clientOf?: ((request: Request) => string) | undefined
+  /** How often a stream that has nothing to say sends a comment, in ms, because proxies close silent ones. Default: 5,000. */
+  readonly beatMs?: number | undefined
+  /** Receives what went wrong on this side. The browser gets a sentence without it. Default: nothing is reported. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Provides the timers. Default: `systemClock`. */
+  readonly clock?: Clock | undefined
+}
+
+/** Answers the requests of `useChat`. See `createChatHandler`. */
+export interface ChatHandler {
+  /** Resolves with the response. Never rejects. */
+  (request: Request): Promise<Response>
+  /** Ends all streams, and refuses later requests with 503. The runs go on. Call it when your server stops. */
+  close(): void
+}
+
+/** The part of a client that the handler uses. */
+type ChatClient = Pick<Client, 'prompt' | 'watch' | 'reply' | 'answer' | 'reject' | 'abort'>
+
+/** A prompt of this handler that has not ended. */
+interface OwnRun {
+  /** Undefined until nothing else runs in the session. */
+  stream: ReplyStream | undefined
+  /** Whether it was stopped before that. */
+  isStopped: boolean
+}
+
+/** How long a watch gets to find a run that the server reports, in steps of `lookAgainMs`. */
+const maxLooks = 40
+const lookAgainMs = 250
+
+/** How long an answer waits until the calls of all pending permissions are known, in ms. */
+const callsKnownMs = 3000
+
+/**
+ * Creates the server's side of `useChat`, from web requests to web responses:
+ *
+ * - POST sends the last message as a prompt, or the answers to what the agent asks, and streams the reply.
+ * - GET `…/<chat id>/stream` streams the running reply from its beginning on, for a page that was loaded again. 204 without one.
+ * - DELETE `…/<chat id>` or `…/<chat id>/stream` ends the run.
+ *
+ * Nothing is stored: a reader that comes back gets one difference. Refusals have a status and one sentence as their body.
+ */
+export function createChatHandler(client: ChatClient, options: ChatHandlerOptions): ChatHandler {
+  const { sessionOf, mayAnswer, version = 6, allowedOrigins = [], maxBodyBytes = 8 * 1024 * 1024 } = options
+  const { clock = systemClock } = options
+  const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
+  const hold = createWatches(client)
+  const closing = new AbortController()
+  /** The runs that this handler began, by session. A session has one at a time. */
+  const ownRuns = new Map<string, OwnRun>()
+  return Object.assign(handle, { close: () => closing.abort() })
+
+  async function handle(request: Request): Promise<Response> {
+    try {
+      return await respond(request)
+    } catch (error) {
+      const { status, message, headers } = toRefusal(error)
+      return new Response(message, {
+        status,
+        headers: {
+          'content-type': 'text/plain; charset=utf-8',
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          ...headers,
+        },
+      })
+    }
+  }
+
+  /** Checks what every request needs, and does what its method says. Throws a `Refusal` or what failed. */
+  async function respond(request: Request): Promise<Response> {
+    if (closing.signal.aborted) throw stoppingRefusal()
+    const { method } = request
+    if (method !== 'POST' && method !== 'GET' && method !== 'DELETE')
+      throw new Refusal(405, `${method.slice(0, 20)} is not supported. Use POST, GET or DELETE.`, {
+        allow: 'POST, GET, DELETE',
+      })
+    refuseForeign(request, allowedOrigins)
+    const body = method === 'POST' ? await readBody(request) : undefined
+    const chatId = body?.chatId ?? chatIdIn(request)
+    const session = await sessionOf(request, chatId)
+    if (!session) throw unknownRefusal()
+    if (method === 'DELETE') return await stop(session)
+    const leave = readers.admit(
+      options.clientOf?.(request) ?? `${session.sessionID ?? ''} ${session.sessionID ? '' : chatId}`,
+    )
+    try {
+      if (body?.type === 'prompt') return await prompt(request, session, body, leave)
+      if (body) return await answer(request, session, body, leave)
+      return await resume(request, session, leave)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  async function readBody(request: Request): Promise<ChatBody> {
+    requireJson(request)
+    return readChatBody(await readText(request, maxBodyBytes))
+  }
+
+  /** Posts the prompt and streams its reply. Refuses it while a reply runs, because its text would become part of that. */
+  async function prompt(
+    request: Request,
+    session: ChatSession,
+    { text, files }: Extract<ChatBody, { type: 'prompt' }>,
+    leave: () => void,
+  ): Promise<Response> {
+    const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
+    const own: OwnRun = { stream: undefined, isStopped: false }
+    if (sessionID !== undefined) await claim(sessionID, own)
+    const signal = AbortSignal.any([request.signal, closing.signal])
+    const feed = createFeed()
+    const input = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
+    const stream = postPrompt(own, input, {
+      observe: () => [observerOf(({ reply }) => feed.update(reply))],
+      onPosting: async ({ sessionID: created }) => {
+        if (sessionID !== undefined) return
+        ownRuns.set(created, own)
+        await onCreated?.(created)
+      },
+    })
+    void stream.result.then((reply) => {
+      forget(own)
+      feed.update(reply)
+    })
+    const begun = await untilReply(feed, (reply) => reply.promptIDs.length > 0 || reply.phase === 'settled', signal)
+    if (begun?.promptIDs.length === 0 && begun.phase === 'settled') throw notPosted(begun)
+    return streamOf(feed, undefined, signal, leave)
+  }
+
+  /** Posts the prompt. If it can't be posted at all, throws `invalid` and forgets the run. */
+  function postPrompt(own: OwnRun, input: PromptInput, runOptions: RunOptions): ReplyStream {
+    try {
+      own.stream = client.prompt(input, runOptions)
+      return own.stream
+    } catch (error) {
+      forget(own)
+      throw error
+    }
+  }
+
+  function forget(own: OwnRun): void {
+    for (const [sessionID, run] of ownRuns) if (run === own) ownRuns.delete(sessionID)
+  }
+
+  /** Makes the run the only one of its session. Throws a `Refusal` if another one goes on there. */
+  async function claim(sessionID: string, own: OwnRun): Promise<void> {
+    if (ownRuns.has(sessionID)) throw busyRefusal()
+    ownRuns.set(sessionID, own)
+    try {
+      if (isRunning(await newestReply(sessionID))) throw busyRefusal()
+      if (own.isStopped) throw new Refusal(409, 'The message was stopped before the agent got it.')
+    } catch (error) {
+      forget(own)
+      throw error
+    }
+  }
+
+  /** The refusal of a prompt that ended before the agent had it. The browser doesn't learn why, because that names servers. */
+  function notPosted({ outcome, error }: Reply): Refusal {
+    if (outcome === 'aborted') return new Refusal(409, 'The message was stopped before the agent got it.')
+    report(new Error(`A prompt was not posted: ${error?.message ?? outcome}`))
+    return new Refusal(502, 'The message could not be passed to the agent. Try again.')
+  }
+
+  /** Streams the running reply from its beginning on. Responds with 204 if nothing runs. */
+  async function resume(request: Request, { sessionID }: ChatSession, leave: () => void): Promise<Response> {
+    const running = sessionID === undefined ? undefined : await findRunning(request, sessionID)
+    if (running) return streamOf(running.feed, undefined, running.signal, both(leave, running.release))
+    leave()
+    return new Response(undefined, { status: 204 })
+  }
+
+  /**
+   * Sends the answers of the body to the agent, and streams the rest of the reply. All of them must be allowed, or none is
+   * sent. Throws a `Refusal` if none of them could be sent, which says what happened to the ask.
+   */
+  async function answer(
+    request: Request,
+    { sessionID }: ChatSession,
+    { json, have }: Extract<ChatBody, { type: 'answers' }>,
+    leave: () => void,
+  ): Promise<Response> {
+    const running = sessionID === undefined ? undefined : await findRunning(request, sessionID)
+    if (!running) throw new Refusal(409, 'The run has ended, so nothing waits for an answer any more.')
+    const { feed, signal, release } = running
+    try {
+      const reply = await whenCallsKnown(feed, signal)
+      await sendAnswers(request, reply ? answersIn(json, reply) : [])
+      return streamOf(feed, have, signal, both(leave, release))
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  /** Sends the answers one by one, if the request may give all of them. Throws the first failure if all of them failed. */
+  async function sendAnswers(request: Request, answers: readonly UIAnswer[]): Promise<void> {
+    for (const each of answers)
+      if (!(await mayAnswer?.(request, each))) throw new Refusal(403, 'You may not answer this. Ask someone who may.')
+    const failures: unknown[] = []
+    for (const each of answers) {
+      try {
+        await send(each)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (answers.length > failures.length) return
+    throw failures[0] ?? new Refusal(409, 'The message has no answer to anything that waits for one now.')
+  }
+
+  /**
+   * Resolves with the reply once the calls of all pending permissions are known, since an answer counts for a certain call. After a restart of
+   * this program they may have to be read first. Doesn't wait long, because some permissions name no call.
+   */
+  async function whenCallsKnown(feed: Feed, signal: AbortSignal): Promise<Reply | undefined> {
+    const isKnown = (ask: Ask): boolean =>
+      ask.type === 'question' || ask.status !== 'pending' || ask.callID === undefined || ask.call !== undefined
+    const over = new AbortController()
+    const stopTimer = clock.after(callsKnownMs, () => over.abort())
+    const reply = await untilReply(feed, ({ asks }) => asks.every(isKnown), AbortSignal.any([signal, over.signal]))
+    stopTimer()
+    return reply
+  }
+
+  /** Ends the run of the session. A prompt of this handler that was not posted yet is never posted. */
+  async function stop({ sessionID }: ChatSession): Promise<Response> {
+    if (sessionID === undefined)
+      throw new Refusal(409, 'The chat has no session yet, so nothing can be stopped. Try again in a moment.')
+    const own = ownRuns.get(sessionID)
+    if (own) own.isStopped = true
+    await own?.stream?.abort()
+    await client.abort(sessionID)
+    return new Response(undefined, { status: 204 })
+  }
+
+  /** Watches the session, and finds its running reply. Undefined if nothing runs, and then nothing is watched any more. */
+  async function findRunning(request: Request, sessionID: string): Promise<Running | undefined> {
+    const held = hold(sessionID)
+    const signal = AbortSignal.any([request.signal, closing.signal])
+    try {
+      for (let looks = 0; looks < maxLooks && !signal.aborted; looks += 1) {
+        const isOver = !isRunning(held.current()?.newest) && !isRunning(await newestReply(sessionID))
+        const feed = held.current()
+        if (feed && isRunning(feed.newest)) return { feed, signal, release: held.release }
+        if (isOver) {
+          held.release()
+          return undefined
+        }
+        // The watch reads the session, too. Its read may be the newer one, so look whether the run goes on.
+        await untilBegun(held, signal)
+      }
+      throw new Refusal(503, "The session's state can't be read now. Try again.", { 'retry-after': '5' })
+    } catch (error) {
+      held.release()
+      throw error
+    }
+  }
+
+  /** Waits until a reply of the session is seen, for a moment. */
+  async function untilBegun(held: HeldSession, signal: AbortSignal): Promise<void> {
+    const begun = new AbortController()
+    const stopListening = held.onReply(() => begun.abort())
+    await pause(clock, lookAgainMs, AbortSignal.any([begun.signal, signal]))
+    stopListening()
+  }
+
+  /** Reads the newest reply. A sub-agent's session is not a chat, so it isn't found. */
+  async function newestReply(sessionID: string): Promise<Reply | undefined> {
+    try {
+      return await client.reply(sessionID)
+    } catch (error) {
+      if (error instanceof ReplyError && error.type === 'invalid') throw unknownRefusal()
+      throw error
+    }
+  }
+
+  function streamOf(feed: Feed, have: UIMessageLike | undefined, signal: AbortSignal, onEnd: () => void): Response {
+    const projection = createUIProjection({ version, have })
+    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd })
+    return new Response(stream, { headers: streamHeaders })
+  }
+
+  async function send({ ask, answer: given, message }: UIAnswer): Promise<void> {
+    await (given === 'reject' ? client.reject(ask, message) : client.answer(ask, given))
+  }
+
+  function report(error: unknown): void {
+    try {
+      options.onError?.(error)
+    } catch {
+      // There is nowhere left to report it.
+    }
+  }
+
+  /** What the browser gets for an error. Messages of unexpected errors may name servers and paths, so they stay here. */
+  function toRefusal(error: unknown): Refusal {
+    if (error instanceof Refusal) return error
+    if (error instanceof ReplyError) {
+      if (error.type === 'already-resolved') return new Refusal(409, alreadyAnswered)
+      if (error.type === 'invalid') return new Refusal(409, error.message)
+      if (error.type === 'gone') return unknownRefusal()
+    }
+    report(error)
+    if (!(error instanceof ReplyError)) return new Refusal(500, "The request failed. The server's log says why.")
+    if (error.type === 'not-stopped') return new Refusal(502, 'The agent did not confirm that it stopped. Try again.')
+    return new Refusal(502, "The agent can't be reached now. Try again.")
+  }
+}
+
+/** A running reply, which is watched until `release` is called. */
+interface Running {
+  readonly feed: Feed
+  /** Aborts when the request or the handler ends. */
+  readonly signal: AbortSignal
+  readonly release: () => void
+}
+
+const isRunning = (reply: Reply | undefined): boolean => reply !== undefined && reply.phase !== 'settled'
+
+/** The answers of a body. A body with an answer to something that the reply doesn't ask is refused as a whole. */
+function answersIn(json: unknown, reply: Reply): readonly UIAnswer[] {
+  try {
+    return readAnswers(json, reply)
+  } catch (error) {
+    if (!(error instanceof ReplyError)) throw error
+    throw new Refusal(409, error.type === 'already-resolved' ? alreadyAnswered : error.message)
+  }
+}
+
+/** Returns a function that calls both. */
+function both(first: () => void, second: () => void): () => void {
+  return () => {
+    first()
+    second()
+  }
+}
+
+const streamHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  // Names the protocol, as in `UI_MESSAGE_STREAM_HEADERS` of the AI SDK.
+  'x-vercel-ai-ui-message-stream': 'v1',
+  // nginx would otherwise hold the stream back.
+  'x-accel-buffering': 'no',
+}
+
+const alreadyAnswered =
+  'This was answered before, here or elsewhere, or it was withdrawn. Your answer was not sent. Load the reply again to see what happened.'
+
+function busyRefusal(): Refusal {
+  return new Refusal(
+    409,
+    'The agent is still at work on the last message. Wait for its end or stop it, then send this message again.',
+  )
+}
+
+function unknownRefusal(): Refusal {
+  return new Refusal(404, 'There is no such chat, or it is not yours.')
+}
+
+function stoppingRefusal(): Refusal {
+  return new Refusal(503, 'The server is about to stop. Try again.', { 'retry-after': '5' })
+}

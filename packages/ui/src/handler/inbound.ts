@@ -1,0 +1,182 @@
+import type { PromptFile } from '@reply/core'
+import { z } from 'zod'
+import type { UIMessageLike } from '../project/projection.ts'
+import { Refusal } from './refusal.ts'
+
+/** What a POST wants. */
+export type ChatBody =
+  | { readonly type: 'prompt'; readonly chatId: string; readonly text: string; readonly files: readonly PromptFile[] }
+  /** `json` is the whole body, for `readAnswers`. `have` is the message that the browser goes on with. */
+  | {
+      readonly type: 'answers'
+      readonly chatId: string
+      readonly json: unknown
+      readonly have: UIMessageLike | undefined
+    }
+
+/** More characters than any id that a front end makes. */
+const maxIdLength = 512
+
+const bodySchema = z.object({
+  id: z.string().min(1).max(maxIdLength),
+  messages: z.array(z.unknown()).default([]),
+  trigger: z.string().optional(),
+  messageId: z.string().nullish(),
+  answers: z.array(z.unknown()).optional(),
+})
+
+const messageSchema = z.object({ id: z.string().optional(), role: z.string(), parts: z.array(z.unknown()).default([]) })
+
+const textSchema = z.object({ type: z.literal('text'), text: z.string() })
+
+const fileSchema = z.object({
+  type: z.literal('file'),
+  mediaType: z.string().max(255).optional(),
+  filename: z.string().nullish(),
+  url: z.string(),
+})
+
+/**
+ * Reads the body of a POST as `DefaultChatTransport` sends it. Takes the text and the files of the last message if a
+ * person wrote it, and nothing else of the history. Throws a `Refusal` for anything else than a prompt or answers.
+ */
+export function readChatBody(text: string): ChatBody {
+  const json = parseJson(text)
+  const body = bodySchema.safeParse(json)
+  if (!body.success)
+    throw new Refusal(400, 'The body has another shape than { id, messages }, which DefaultChatTransport sends.')
+  const { id: chatId, messages, trigger, messageId, answers } = body.data
+  if (trigger === 'regenerate-message')
+    throw new Refusal(400, "An agent's answer can't be generated anew, because its work is done. Send a new message.")
+  const last = messageSchema.safeParse(messages.at(-1)).data
+  if (last?.role !== 'user' || (answers !== undefined && answers.length > 0))
+    return { type: 'answers', chatId, json, have: assistantMessage(messages, messageId ?? undefined) }
+  const prompt = promptOf(last.parts)
+  if (prompt.text.trim() === '' && prompt.files.length === 0)
+    throw new Refusal(400, 'The last message has neither text nor files. Send a message with text.')
+  return { type: 'prompt', chatId, ...prompt }
+}
+
+/** The message that the front end adds the rest to: the named one, or else the last one, if the assistant wrote it. */
+function assistantMessage(messages: readonly unknown[], messageId: string | undefined): UIMessageLike | undefined {
+  const known = messages.flatMap((message) => messageSchema.safeParse(message).data ?? [])
+  const named = messageId === undefined ? undefined : known.findLast(({ id }) => id === messageId)
+  const { id, role, parts } = named?.role === 'assistant' ? named : (known.at(-1) ?? {})
+  return role === 'assistant' && id !== undefined && parts ? { id, parts } : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal(400, 'The body is not valid JSON.')
+  }
+}
+
+/** The texts, joined with a blank line, and the files of a message. Other parts are not for the agent. */
+function promptOf(parts: readonly unknown[]): { readonly text: string; readonly files: readonly PromptFile[] } {
+  const texts = parts.flatMap((part) => textSchema.safeParse(part).data?.text ?? [])
+  const files = parts.filter((part) => z.object({ type: z.literal('file') }).safeParse(part).success)
+  return { text: texts.join('\n\n'), files: files.map(fileOf) }
+}
+
+/** A type, parameters and base64, as `FileReader.readAsDataURL` writes it. Only the beginning is matched. */
+const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w.-]+=[\w.-]+)*;base64,/i
+
+/**
+ * The file of a message. Its content must be in its URL: the agent would read a path or an address with its own rights,
+ * not with those of the person who names it.
+ */
+function fileOf(part: unknown): PromptFile {
+  const file = fileSchema.safeParse(part).data
+  if (!file) throw new Refusal(400, 'A file of the message has no URL. Send it as a data: URL.')
+  const [start, type] = dataUrl.exec(file.url.slice(0, 1024)) ?? []
+  if (start === undefined)
+    throw new Refusal(400, 'Only files with a base64 data: URL are taken, no addresses and no paths. Send its content.')
+  const mime = type ?? file.mediaType ?? 'application/octet-stream'
+  return { url: file.url, mime: mime.toLowerCase(), filename: nameOf(file.filename ?? undefined) }
+}
+
+/** The last step of a name that may be a path, at most 255 characters. Undefined for none. */
+function nameOf(filename: string | undefined): string | undefined {
+  const name = filename?.split(/[/\\]/).at(-1)?.slice(0, 255)
+  return name === '' ? undefined : name
+}
+
+/** The chat's id in the path of a GET, which ends with `/<id>/stream`, or of a DELETE, where `/stream` may be absent. */
+export function chatIdIn(request: Request): string {
+  const steps = new URL(request.url).pathname.split('/').filter((step) => step !== '')
+  const isStream = steps.at(-1) === 'stream'
+  if (request.method === 'GET' && !isStream)
+    throw new Refusal(404, 'There is nothing to read here. A running reply is at …/<chat id>/stream.')
+  const chatId = decoded(steps.at(isStream ? -2 : -1) ?? '')
+  if (chatId === undefined || chatId === '' || chatId.length > maxIdLength)
+    throw new Refusal(400, 'The path has no valid chat id. It ends with /<chat id>/stream.')
+  return chatId
+}
+
+function decoded(step: string): string | undefined {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads the body as text. Throws a `Refusal` as soon as it has more than `maxBytes`, whatever its headers say. */
+export async function readText(request: Request, maxBytes: number): Promise<string> {
+  const tooLarge = new Refusal(
+    413,
+    `The body is larger than ${maxBytes} bytes. Send only the last message, or smaller files.`,
+  )
+  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let text = ''
+  let bytes = 0
+  if (!request.body) return text
+  const reader = request.body.getReader()
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      bytes += read.value.byteLength
+      if (bytes > maxBytes) throw tooLarge
+      text += decoder.decode(read.value, { stream: true })
+    }
+    return text + decoder.decode()
+  } catch (error) {
+    // Nothing more is read. What fails here has no one left to tell.
+    void reader.cancel().catch(() => {})
+    throw error instanceof Refusal ? error : new Refusal(400, 'The body could not be read as UTF-8 text.')
+  }
+}
+
+/**
+ * Throws a `Refusal` if a page of another origin sent the request. Browsers say so in `Sec-Fetch-Site`, which pages can't
+ * set, or else in `Origin`. A program that is not a browser sends neither, and has no cookies of other people.
+ */
+export function refuseForeign(request: Request, allowedOrigins: readonly string[]): void {
+  const origin = request.headers.get('origin')
+  if (origin !== null && allowedOrigins.includes(origin)) return
+  const site = request.headers.get('sec-fetch-site')
+  if (site === 'same-origin' || site === 'none') return
+  if (site === null && (origin === null || hostOf(origin) === ownHost(request))) return
+  throw new Refusal(
+    403,
+    `A page of another origin sent this request${origin === null ? '' : ` (${origin.slice(0, 255)})`}. Allow it in "allowedOrigins" if it is yours.`,
+  )
+}
+
+function ownHost(request: Request): string {
+  return request.headers.get('host') ?? new URL(request.url).host
+}
+
+/** Undefined for an opaque origin, which is "null". */
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined
+}
+
+/** Throws a `Refusal` unless the body is JSON by its type. Forms and plain text could be sent by any page. */
+export function requireJson(request: Request): void {
+  const [type = ''] = (request.headers.get('content-type') ?? '').split(';')
+  if (type.trim().toLowerCase() !== 'application/json')
+    throw new Refusal(415, 'The body must have the content type application/json.')
+}

@@ -1,0 +1,89 @@
+import type { Reply } from '@reply/core'
+import type { Feed } from './feed.ts'
+
+/** Says what one reader lacks, in the chunks of the protocol. */
+interface Projection {
+  next(reply: Reply): readonly unknown[]
+  readonly ended: boolean
+}
+
+/** What a response with a stream needs. */
+interface ReaderOptions {
+  readonly feed: Feed
+  readonly projection: Projection
+  /** Ends the stream. */
+  readonly signal: AbortSignal
+  /** Calls the function every few seconds. Returns a function that stops that. */
+  readonly onBeat: (run: () => void) => () => void
+  /** Called once, when the stream has ended in any way. */
+  readonly onEnd: () => void
+}
+
+/**
+ * Returns a reply as server-sent events. Each read gets what the reader lacks of the newest state, so a slow reader skips
+ * states, and nothing is buffered. A comment keeps proxies from closing a stream in which nothing happens for a while.
+ */
+export function createReader({ feed, projection, signal, onBeat, onEnd }: ReaderOptions): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let hasEnded = false
+  let isBeatDue = false
+  let wake = (): void => {}
+  const stops = [
+    feed.follow(() => wake()),
+    onBeat(() => {
+      isBeatDue = true
+      wake()
+    }),
+  ]
+  const end = (): void => {
+    if (hasEnded) return
+    hasEnded = true
+    signal.removeEventListener('abort', leave)
+    for (const stop of stops) stop()
+    wake()
+    onEnd()
+  }
+  let close = (): void => {}
+  const leave = (): void => {
+    if (!hasEnded) close()
+    end()
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        close = () => controller.close()
+        signal.addEventListener('abort', leave)
+        if (signal.aborted) leave()
+      },
+      pull: async (controller) => {
+        try {
+          while (!hasEnded) {
+            const text = nextText()
+            if (text !== '') controller.enqueue(encoder.encode(text))
+            if (projection.ended) leave()
+            if (text !== '') return
+            await new Promise<void>((resolve) => {
+              wake = resolve
+            })
+          }
+        } catch (error) {
+          end()
+          throw error
+        }
+      },
+      cancel: end,
+    },
+    // A chunk is made when it is read, so that it says what is newest then.
+    { highWaterMark: 0 },
+  )
+
+  /** What to send now. Empty if there is nothing. */
+  function nextText(): string {
+    const chunks = feed.newest ? projection.next(feed.newest) : []
+    const events = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
+    if (projection.ended) events.push('data: [DONE]\n\n')
+    const isQuiet = events.length === 0 && isBeatDue
+    isBeatDue = false
+    return isQuiet ? ': still here\n\n' : events.join('')
+  }
+}

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+
+let close = async (): Promise<void> => {}
+
+beforeAll(async () => {
+  // Nothing listens there.
+  vi.stubEnv('OPENCODE_URL', 'http://127.0.0.1:1')
+  vi.stubEnv('CHAT_TOKEN', 'a-token')
+  // The example says there that it can't connect.
+  vi.spyOn(console, 'error').mockReturnValue(undefined)
+  const { client, handle } = await import('../../../examples/ui/chat.ts')
+  close = async () => {
+    handle.close()
+    await client.close()
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  }
+})
+afterAll(async () => await close())
+
+type Method = 'POST' | 'GET' | 'DELETE'
+
+/** The example as a function from request to response. */
+async function example(name: 'hono' | 'next'): Promise<(request: Request) => Response | Promise<Response>> {
+  if (name === 'hono') return (await import('../../../examples/ui/hono.ts')).default.fetch
+  const routes = await import('../../../examples/ui/next-route.ts')
+  return async (request) => await routes[request.method as Method](request)
+}
+
+test.each(['hono', 'next'] as const)('the example for %s passes requests on', async (name) => {
+  const handle = await example(name)
+  const stream = 'https://app.example/api/chat/one/stream'
+  const headers = { cookie: 'token=a-token' }
+  expect((await handle(new Request(stream))).status).toBe(404)
+  expect((await handle(new Request(stream, { headers: { cookie: 'token=another' } }))).status).toBe(404)
+  expect((await handle(new Request(stream, { headers }))).status).toBe(204)
+  const url = 'https://app.example/api/chat'
+  expect((await handle(new Request(`${url}/one`, { method: 'DELETE', headers }))).status).toBe(409)
+  expect((await handle(new Request(url, { method: 'POST', body: '{}' }))).status).toBe(415)
+})

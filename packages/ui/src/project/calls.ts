@@ -13,8 +13,9 @@ export function callOf(
 ): Call | undefined {
   if (callID === undefined) return undefined
   let ended: Call | undefined
-  for (const message of messages.toReversed()) {
-    if (messageID !== undefined && message.id !== messageID) continue
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index]
+    if (!message || (messageID !== undefined && message.id !== messageID)) continue
     for (const part of message.parts.toReversed()) {
       if (part.type !== 'tool' || part.callID !== callID || part.status === 'abandoned') continue
       if (isUnfinished(part)) return { message, part }

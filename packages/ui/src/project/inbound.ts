@@ -73,10 +73,11 @@ export function readHave(message: unknown): Have | undefined {
 
   /** Adds a text to what is there of its part: it goes on with it, or takes its place. */
   function addText({ text, providerMetadata: { reply } }: z.infer<typeof textSchema>): void {
-    const [, id = reply.part, number = '1'] = /^(.*)~(\d{1,9})$/s.exec(reply.part) ?? []
+    const id = reply.part.replace(/~\d+$/, '')
     const before = texts.get(id)
     const isGone = reply.retracted || retracted.has(reply.part)
-    const ids = Math.max(before?.ids ?? 0, Number(number))
+    // Counted, because a page could claim any number.
+    const ids = (before?.ids ?? 0) + 1
     texts.set(id, { text: isGone ? '' : reply.continues ? `${before?.text ?? ''}${text}` : text, ids })
     lastStep.add(id)
   }

@@ -111,7 +111,7 @@ export function createUIProjection(
   /** Whether the reader lost the data parts of its current step. */
   let isDataLost = false
   /** The call ids of the tool parts that are new to the reader. An ask may have come before its part. */
-  let newCalls = new Set<string>()
+  const newCalls = new Set<string>()
   let out: UIChunk7[] = []
   return {
     next,
@@ -133,7 +133,7 @@ export function createUIProjection(
     syncRetry(reply)
     have = undefined
     isDataLost = false
-    newCalls = new Set()
+    newCalls.clear()
     last = reply
     if (reply.phase === 'settled' || (stopAtAsks && isWaiting(reply))) end(reply)
     const chunks = out
@@ -183,9 +183,11 @@ export function createUIProjection(
     const mayLack = lastBefore !== undefined && messages[before.length - 1]?.id !== lastBefore.id
     if (mayLack) takeBackMissing(before, messages)
     let byID: ReadonlyMap<string, Message> | undefined
-    for (const [index, message] of messages.entries()) {
+    // A loop by index, because this runs for each change over all messages.
+    for (let index = 0; index < messages.length; index += 1) {
+      const message = messages[index]
       let old = before[index]
-      if (old === message) continue
+      if (!message || old === message) continue
       if (old && old.id !== message.id) {
         byID ??= new Map(before.map((one) => [one.id, one]))
         old = byID.get(message.id)
@@ -205,7 +207,7 @@ export function createUIProjection(
 
   /** Shows the prompts that joined the reply and that the reader lacks, in version 7: the one with this id, or all of them. */
   function tellPrompts(reply: Reply, promptID: string | undefined): void {
-    if (version !== 7 || !reply.joinedPrompts) return
+    if (version !== 7 || !reply.joinedPrompts || toldPrompts.size >= reply.promptIDs.length - 1) return
     for (const { id, text } of promptsOf(reply)) {
       if (toldPrompts.has(id) || (promptID !== undefined && promptID !== id)) continue
       toldPrompts.add(id)
@@ -518,9 +520,10 @@ function editsOf(
   for (const [chunkIndex, parts] of chunks.entries()) {
     const beside = oldChunks[chunkIndex]
     if (parts !== beside) {
-      for (const [index, part] of parts.entries()) {
+      for (let index = 0; index < parts.length; index += 1) {
+        const part = parts[index]
         let before = beside?.[index]
-        if (before === part) continue
+        if (!part || before === part) continue
         if (before?.id !== part.id) {
           byID ??= new Map(old?.parts.map((one) => [one.id, one]))
           before = byID.get(part.id)

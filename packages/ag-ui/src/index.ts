@@ -11,3 +11,12 @@ export type {
 } from './event.ts'
 export type { AgUiAsk } from './interrupts.ts'
 export { type AgUiProjection, type AgUiProjectionOptions, createAgUiProjection } from './projection.ts'
+export { agUi } from './source/ag-ui.ts'
+export type { AgUiResumeEntry } from './source/interrupt.ts'
+export type {
+  AgUiAgentOptions,
+  AgUiInput,
+  AgUiOptions,
+  AgUiServerOptions,
+  AgUiStream,
+} from './source/options.ts'

@@ -1,0 +1,201 @@
+import * as z from 'zod'
+import type { Interrupt } from './event.ts'
+
+/** One choice: what is sent to the agent, and what people read. */
+export interface Choice {
+  readonly value: unknown
+  readonly label: string
+  readonly description: string
+}
+
+/** One value that a person gives. */
+export interface Field {
+  /** Its name in the answer. Empty if the answer has no names. */
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  /** Empty for free text. */
+  readonly choices: readonly Choice[]
+  /** Whether the value is a list, whose length `multiple` tells. */
+  readonly isList: boolean
+  readonly multiple: boolean
+  /** Whether free text is allowed. */
+  readonly custom: boolean
+  /** `json`: any value. Free text that is JSON then becomes that value. */
+  readonly type: 'text' | 'number' | 'integer' | 'json'
+}
+
+/** What an interrupt expects as its answer. */
+export type AnswerForm =
+  /** The values that allow and reject. `withReason` adds a person's words to a rejection. */
+  | {
+      readonly type: 'approval'
+      readonly once: unknown
+      readonly reject: unknown
+      /** Undefined if it can't be allowed for good. */
+      readonly always: { readonly value: unknown; readonly label: string } | undefined
+      readonly withReason: ((reason: string) => unknown) | undefined
+    }
+  /** The answer is the value of its only field. */
+  | { readonly type: 'single'; readonly fields: readonly [Field] }
+  /** The answer is a list with a value for each field. */
+  | { readonly type: 'list'; readonly fields: readonly Field[] }
+  /** The answer is an object with a value for each field. */
+  | { readonly type: 'object'; readonly fields: readonly Field[] }
+
+const optionalText = z.string().optional().catch(undefined)
+
+const schemaSchema = z.looseObject({
+  type: z.unknown().optional(),
+  title: optionalText,
+  description: optionalText,
+  enum: z.array(z.unknown()).optional().catch(undefined),
+  const: z.unknown().optional(),
+  oneOf: z.array(z.unknown()).optional().catch(undefined),
+  anyOf: z.array(z.unknown()).optional().catch(undefined),
+  items: z.unknown().optional(),
+  maxItems: z.number().optional().catch(undefined),
+  prefixItems: z.array(z.unknown()).optional().catch(undefined),
+  properties: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  required: z.array(z.string()).optional().catch(undefined),
+})
+
+type JsonSchema = z.infer<typeof schemaSchema>
+
+/** Reads a JSON Schema. One that is not an object allows any value. */
+function toSchema(raw: unknown): JsonSchema {
+  const { data } = schemaSchema.safeParse(raw)
+  return data ?? { type: undefined, const: undefined, items: undefined }
+}
+
+/** The type of a schema's values. The first one that is not `null` if it has several. */
+function typeOf({ type }: JsonSchema): string | undefined {
+  const first = Array.isArray(type) ? type.find((each) => each !== 'null') : type
+  return typeof first === 'string' ? first : undefined
+}
+
+const approvedNames = /^(is)?(approved?|accept(ed)?|confirm(ed|ation)?|allow(ed)?|proceed)$/i
+const decisionNames = /^(decision|action|answer|response|reply|choice|type)$/i
+const reasonNames = /^(reason|feedback|message|comment|note)$/i
+const onceWords = /^(once|yes|approved?|allow(ed|[_-]once)?|accept(ed)?|confirm(ed)?|ok|proceed|continue)$/i
+const alwaysWords = /^(always|(allow|approve|accept|yes)[_-]always|always[_-](allow|approve))$/i
+const rejectWords = /^(no|reject(ed|[_-]once)?|den(y|ied)|declined?|cancel|disallow|abort|stop)$/i
+const approvalReasons = /approv|confirm|permission|^tool_call$/i
+
+/** Finds out what an interrupt expects. Without a schema that says so, the interrupt's reason tells approvals. */
+export function answerFormOf({ schema, reason, message, toolCallID }: Interrupt): AnswerForm {
+  if (schema) return approvalOf(toSchema(schema)) ?? formOf(toSchema(schema))
+  if (approvalReasons.test(reason) && (toolCallID !== undefined || message !== undefined))
+    return approvedObject('approved', 'reason')
+  return { type: 'single', fields: [{ ...fieldOf('', toSchema({})), custom: true }] }
+}
+
+/** Reads a schema as a yes or no to what the agent is about to do. Undefined for any other. */
+function approvalOf(schema: JsonSchema): AnswerForm | undefined {
+  if (typeOf(schema) === 'boolean')
+    return { type: 'approval', once: true, reject: false, always: undefined, withReason: undefined }
+  return (
+    approvalOfChoices(choicesOf(schema), (value) => value) ??
+    approvalOfObject(schema) ??
+    approvalOfObjects([...(schema.oneOf ?? []), ...(schema.anyOf ?? [])].map(toSchema))
+  )
+}
+
+/** Reads choices such as "approve" and "reject" as an approval. `answer` makes the answer from a choice's value. */
+function approvalOfChoices(choices: readonly Choice[], answer: (value: unknown) => unknown): AnswerForm | undefined {
+  const find = (words: RegExp): Choice | undefined =>
+    choices.find(({ value }) => typeof value === 'string' && words.test(value))
+  const once = find(onceWords)
+  const reject = find(rejectWords)
+  const always = find(alwaysWords)
+  if (!once || !reject || choices.length !== (always ? 3 : 2)) return undefined
+  return {
+    type: 'approval',
+    once: answer(once.value),
+    reject: answer(reject.value),
+    always: always && { value: answer(always.value), label: always.label },
+    withReason: undefined,
+  }
+}
+
+/** Reads an object with a field such as `approved` or `decision` as an approval, if it needs no other field. */
+function approvalOfObject({ properties = {}, required = [] }: JsonSchema): AnswerForm | undefined {
+  const names = Object.keys(properties)
+  const reason = names.find((name) => reasonNames.test(name))
+  const isEnough = (field: string): boolean => required.every((name) => name === field || name === reason)
+  const approved = names.find((name) => approvedNames.test(name) && typeOf(toSchema(properties[name])) === 'boolean')
+  if (approved !== undefined && isEnough(approved)) return approvedObject(approved, reason)
+  const decision = names.find((name) => decisionNames.test(name))
+  if (decision === undefined || !isEnough(decision)) return undefined
+  return approvalOfChoices(choicesOf(toSchema(properties[decision])), (value) => ({ [decision]: value }))
+}
+
+/** Reads alternatives that differ in a constant such as `approved` as an approval. The other fields must be optional. */
+function approvalOfObjects(alternatives: readonly JsonSchema[]): AnswerForm | undefined {
+  const names = Object.keys(alternatives[0]?.properties ?? {}).filter((name) => approvedNames.test(name))
+  const name = names.find((each) =>
+    [true, false].every((value) =>
+      alternatives.some(
+        ({ properties = {}, required = [] }) =>
+          toSchema(properties[each]).const === value && required.every((field) => field === each),
+      ),
+    ),
+  )
+  return name === undefined ? undefined : approvedObject(name, undefined)
+}
+
+/** Returns the approval whose answer is an object with a field that is `true` or `false`. */
+function approvedObject(name: string, reason: string | undefined): AnswerForm {
+  const reject = { [name]: false }
+  const withReason = reason === undefined ? undefined : (text: string) => ({ ...reject, [reason]: text })
+  return { type: 'approval', once: { [name]: true }, reject, always: undefined, withReason }
+}
+
+/** Reads a schema as questions: one for each field of an object or of a list with fixed items, otherwise a single one. */
+function formOf(schema: JsonSchema): AnswerForm {
+  const { properties = {}, prefixItems = [] } = schema
+  if (prefixItems.length > 0) return { type: 'list', fields: prefixItems.map((item) => fieldOf('', toSchema(item))) }
+  const fields = Object.entries(properties).map(([name, property]) => fieldOf(name, toSchema(property)))
+  return fields.length > 0 ? { type: 'object', fields } : { type: 'single', fields: [fieldOf('', schema)] }
+}
+
+/** Reads the schema of one value. */
+function fieldOf(name: string, schema: JsonSchema): Field {
+  const isList = typeOf(schema) === 'array'
+  const items = isList ? toSchema(schema.items) : schema
+  const choices = choicesOf(items)
+  const kind = typeOf(items)
+  return {
+    name,
+    title: schema.title ?? name,
+    description: schema.description ?? '',
+    choices,
+    isList,
+    multiple: isList && schema.maxItems !== 1,
+    custom: choices.length === 0 || takesText(items),
+    type: kind === 'number' || kind === 'integer' ? kind : kind === 'string' || choices.length > 0 ? 'text' : 'json',
+  }
+}
+
+/** Whether one of a schema's alternatives is any text. */
+function takesText({ oneOf = [], anyOf = [] }: JsonSchema): boolean {
+  return [...oneOf, ...anyOf].map(toSchema).some((one) => typeOf(one) === 'string' && choicesOf(one).length === 0)
+}
+
+/** Returns the choices of a schema, also those of its alternatives: "Yes" and "No" for a boolean. Empty for free text. */
+function choicesOf(schema: JsonSchema): readonly Choice[] {
+  const { title, description = '', oneOf = [], anyOf = [] } = schema
+  if (schema.enum) return schema.enum.map((value) => ({ value, label: labelOf(value), description: '' }))
+  if (schema.const !== undefined) return [{ value: schema.const, label: title ?? labelOf(schema.const), description }]
+  if (typeOf(schema) === 'boolean')
+    return [
+      { value: true, label: 'Yes', description: '' },
+      { value: false, label: 'No', description: '' },
+    ]
+  return [...oneOf, ...anyOf].flatMap((one) => choicesOf(toSchema(one)))
+}
+
+/** Returns a value as a text for people. */
+function labelOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

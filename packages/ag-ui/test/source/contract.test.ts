@@ -1,0 +1,91 @@
+import { localAgentSkips, type SourceStage, sourceContract } from '@reply/core/testing'
+import { test } from 'vitest'
+import { agUi } from '../../src/index.ts'
+import { call, type FakeRun, result, say, startFakeAgent } from './fake-agent.ts'
+
+const allowed = new Set<string>()
+
+/** Asks before it lists a folder, as TanStack AI, Mastra or LangGraph do. */
+function permit(run: FakeRun, word: string, more: Readonly<Record<string, unknown>> = {}): void {
+  const { send, finish, input } = run
+  const answered = input.resume?.[0]
+  if (answered) {
+    const payload = JSON.stringify(answered.payload ?? '')
+    if (payload.includes('always')) allowed.add(word)
+    const isAllowed = answered.status === 'resolved' && !payload.includes('reject')
+    send(result(answered.interruptId, isAllowed ? 'a.txt' : 'Refused.', more))
+    return finish()
+  }
+  const id = `call-${input.runId}`
+  send(...call(id, 'list', { path: '.' }, more))
+  if (allowed.has(word)) {
+    send(result(id, 'a.txt', more))
+    return finish()
+  }
+  const responseSchema = { type: 'string', enum: ['once', 'always', 'reject'] }
+  const interrupt = { id, reason: 'tool_call', toolCallId: id, responseSchema, ...more }
+  finish({ type: 'interrupt', interrupts: [interrupt] })
+}
+
+async function act(run: FakeRun): Promise<'stays' | undefined> {
+  const { send, finish, text, input } = run
+  send({ type: 'RUN_STARTED', threadId: input.threadId, runId: input.runId })
+  const words = JSON.stringify(input.messages)
+  if (text === 'endless') {
+    send(...say('m1', 'On and on.'))
+    return 'stays'
+  }
+  if (words.includes('"permission"')) permit(run, 'permission')
+  else if (words.includes('"always"')) permit(run, 'always')
+  else if (words.includes('"question"') && !input.resume) {
+    const responseSchema = { type: 'object', properties: { color: { type: 'string', enum: ['Red', 'Blue'] } } }
+    finish({
+      type: 'interrupt',
+      interrupts: [{ id: 'q', reason: 'input_required', message: 'Which?', responseSchema }],
+    })
+  } else if (words.includes('"delegate"')) {
+    const subagentRunId = 'sub-1'
+    if (!input.resume) send(...call('task-1', 'task', { description: 'Look around' }))
+    send({ type: 'SUBAGENT_STARTED', subagentRunId, name: 'explore', parentToolCallId: 'task-1' })
+    permit(run, 'delegate', { subagentRunId })
+  } else {
+    send(...say('m1', 'An answer.'))
+    finish()
+  }
+  return undefined
+}
+
+async function setup(): Promise<SourceStage> {
+  const agent = await startFakeAgent(act)
+  const gone = await startFakeAgent(act)
+  await gone.close()
+  const headers = { authorization: 'Bearer s3cret-token' }
+  const source = agUi({ url: agent.url, headers })
+  return {
+    source,
+    unreachable: agUi({ url: gone.url, headers }),
+    directory: '/project',
+    prompts: {
+      plain: { text: 'plain', answer: 'An answer.' },
+      endless: 'endless',
+      permission: 'permission',
+      always: 'always',
+      question: 'question',
+      delegate: 'delegate',
+    },
+    secrets: ['s3cret-token'],
+    close: async () => {
+      source.close()
+      await agent.close()
+    },
+  }
+}
+
+const skip = {
+  ...localAgentSkips('An AG-UI agent'),
+  'lists its models': 'AG-UI does not tell which models an agent has.',
+  'lists its commands': 'AG-UI has no slash commands.',
+  'runs a command': 'AG-UI has no slash commands.',
+  'tells the agent why a permission is rejected': 'The answer to this interrupt is one of its choices, without words.',
+}
+for (const { name, run } of sourceContract({ name: 'an AG-UI agent', setup, skip })) test(name, run)

@@ -85,7 +85,9 @@ describe('a page that answers where the message stops, and goes on with what it 
       if (!settled) throw new Error('The reply never settled.')
       let message: UIMessage | undefined
       for (let at = 0; at <= end; ) {
-        const projection = createUIProjection({ have: message })
+        // As it comes in the body of a POST.
+        const have = message && JSON.parse(JSON.stringify(message))
+        const projection = createUIProjection({ have })
         const chunks: UIChunk[] = []
         let reply = settled
         for (; at <= end && !projection.ended; at += 1) {

@@ -1,3 +1,4 @@
+export type { AgUiAnswer } from './answers.ts'
 export type {
   AgUiEvent,
   AgUiEventOf,
@@ -9,6 +10,7 @@ export type {
   AgUiToolCall,
   AgUiUsage,
 } from './event.ts'
+export { type AgUiHandler, type AgUiHandlerOptions, type AgUiSession, createAgUiHandler } from './handler.ts'
 export type { AgUiAsk } from './interrupts.ts'
 export { type AgUiProjection, type AgUiProjectionOptions, createAgUiProjection } from './projection.ts'
 export { agUi } from './source/ag-ui.ts'

@@ -9,7 +9,7 @@ import {
   type PermissionAsk,
   type Question,
 } from '@reply/core'
-import { askDigest } from '@reply/core/internal'
+import { askDigest, type PermissionReply } from '@reply/core/internal'
 import type { AgUiInterrupt } from './event.ts'
 
 /** What waits for a person, as it is in `metadata.reply` of an interrupt and in an activity of type `reply.ask`. */
@@ -60,13 +60,12 @@ export function askOf(ask: Ask): AgUiAsk {
   const { type, status } = ask
   if (ask.type === 'question') return { type, status, title: questionsText(ask.questions), questions: ask.questions }
   const details = askDetails(ask)
-  const offersAlways = details !== undefined && alwaysOffer(ask).type === 'offered'
   return {
     type,
     status,
     title: askTitle(ask),
     ...(details && { details }),
-    ...(offersAlways && { always: reachOf(ask) }),
+    ...(permissionAnswers(ask).includes('always') && { always: reachOf(ask) }),
   }
 }
 
@@ -80,7 +79,8 @@ export function interruptOf(ask: Ask, { toolCallId, subagentRunId }: AskPlace): 
     message: messageOf(described),
     ...(toolCallId !== undefined && { toolCallId }),
     ...(subagentRunId !== undefined && { subagentRunId }),
-    responseSchema: ask.type === 'question' ? answersSchema(ask.questions) : permissionSchema(described),
+    responseSchema:
+      ask.type === 'question' ? answersSchema(ask.questions) : { type: 'string', enum: permissionAnswers(ask) },
     metadata: { reply: described },
   }
 }
@@ -110,9 +110,12 @@ function reachOf(ask: PermissionAsk): readonly string[] {
   return reach.type === 'same' ? ask.always.map((pattern) => escapeDeceptive(pattern)) : reach.names
 }
 
-function permissionSchema({ details, always }: AgUiAsk): AgUiInterrupt['responseSchema'] {
-  const once = details === undefined ? [] : ['once']
-  return { type: 'string', enum: [...once, ...(always === undefined ? [] : ['always']), 'reject'] }
+/**
+ * Returns the answers that a permission can get. Nothing is allowed unseen, and `always` only if it doesn't reach too far.
+ */
+export function permissionAnswers(ask: PermissionAsk): readonly PermissionReply[] {
+  if (askDetails(ask) === undefined) return ['reject']
+  return alwaysOffer(ask).type === 'offered' ? ['once', 'always', 'reject'] : ['once', 'reject']
 }
 
 /** A list for each question: labels of its options, or free text where it is allowed. */

@@ -1,4 +1,4 @@
-import { pendingAsks, type Reply, totalUsage, type Usage } from '@reply/core'
+import { type Ask, pendingAsks, type Reply, totalUsage, type Usage } from '@reply/core'
 import type { AgUiEvent, AgUiMessage, AgUiMetadata, AgUiOutcome, AgUiUsage } from './event.ts'
 import { askOf, interruptOf, isAskKnown } from './interrupts.ts'
 import { createAgents } from './project/agents.ts'
@@ -31,13 +31,19 @@ export interface AgUiProjectionOptions {
   readonly splitAtAsks?: boolean | undefined
 }
 
+/** How long a permission waits for the input of its call, in ms. */
+const callKnownMs = 3000
+
 /** Says in events what one client lacks of a reply. */
 export interface AgUiProjection {
   /**
    * Returns the events from what was said before to this state. Empty if nothing is new, and once the run has ended. You may
    * skip states of the reply.
+   *
+   * A permission waits until the call that it is about is known. With the time `now`, in ms since the epoch, it waits no longer
+   * than 3 s, and can only be rejected then.
    */
-  next(reply: Reply): readonly AgUiEvent[]
+  next(reply: Reply, now?: number): readonly AgUiEvent[]
   /** Whether the run has ended, with RUN_FINISHED or RUN_ERROR. */
   readonly ended: boolean
 }
@@ -69,14 +75,14 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
     },
   }
 
-  function next(reply: Reply): readonly AgUiEvent[] {
+  function next(reply: Reply, now?: number): readonly AgUiEvent[] {
     if (ended) return []
     out = []
     const isFirst = !isStarted
     if (isFirst) start(reply)
     projectState(reply)
     if ((isFirst && have) || !projectMessages(reply)) restate(reply)
-    finishIfOver(reply)
+    finishIfOver(reply, now)
     for (const event of out) client.note(event)
     return out
   }
@@ -151,11 +157,12 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
   }
 
   /** Ends the run if the reply ended, or waits for a person and all asks are known. */
-  function finishIfOver(reply: Reply): void {
+  function finishIfOver(reply: Reply, now = 0): void {
     if (reply.phase === 'settled') return finish(reply)
     if (reply.phase !== 'blocked' || !splitAtAsks) return
     const asks = pendingAsks(reply)
-    if (asks.length === 0 || !asks.every(isAskKnown)) return
+    const isDue = (ask: Ask): boolean => isAskKnown(ask) || now - (ask.askedAt ?? now) > callKnownMs
+    if (asks.length === 0 || !asks.every(isDue)) return
     const interrupts = asks.map((ask) => interruptOf(ask, agents.placeOf(ask)))
     agents.close((id) => interrupts.filter(({ subagentRunId }) => subagentRunId === id).map((each) => each.id))
     finishWith(reply, { type: 'interrupt', interrupts })

@@ -3,7 +3,9 @@ import type { Feed } from './feed.ts'
 
 /** Says what one reader lacks, in the chunks of the protocol. */
 export interface ReaderProjection {
+  /** Returns what is new in this state. */
   next(reply: Reply): readonly unknown[]
+  /** Whether nothing will be new any more. */
   readonly ended: boolean
 }
 

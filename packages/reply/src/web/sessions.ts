@@ -8,6 +8,7 @@ import { Refusal } from './refusal.ts'
 
 /** A running reply, which is watched until `release` is called. */
 export interface RunningReply {
+  /** Its newest state. */
   readonly feed: Feed
   /** Ends the watch, unless others hold the session. */
   readonly release: () => void

@@ -1,0 +1,357 @@
+import {
+  type Client,
+  type Clock,
+  emptyReply,
+  isEqualAsk,
+  observerOf,
+  type PromptInput,
+  type Reply,
+  ReplyError,
+  type ReplyStream,
+  systemClock,
+} from '@reply/core'
+import {
+  createFeed,
+  createReader,
+  createReaders,
+  createWebSessions,
+  type Feed,
+  isRunning,
+  Refusal,
+  readText,
+  refusalResponse,
+  refuseForeign,
+  reportSafely,
+  requireJson,
+  toRefusal,
+  untilReply,
+} from '@reply/core/internal'
+import { type AgUiAnswer, type AgUiUnanswered, type ReadAnswers, readAnswers, unansweredTexts } from './answers.ts'
+import type { AgUiEvent, AgUiMessage } from './event.ts'
+import { type RunInput, readPrompt, readRunInput } from './inbound.ts'
+import { type AgUiProjection, createAgUiProjection } from './projection.ts'
+
+/** A session that a request may see, and how its prompts run. All fields are the host's, none is the browser's. */
+export interface AgUiSession
+  extends Pick<PromptInput, 'sessionID' | 'title' | 'agent' | 'model' | 'variant' | 'guarded' | 'system' | 'tools'> {
+  /**
+   * Called with the id of the new session if there is no `sessionID`, and awaited before the prompt is posted. Store the id,
+   * so that `sessionOf` finds it from then on. If it throws or rejects, nothing is posted.
+   */
+  readonly onCreated?: ((sessionID: string) => unknown) | undefined
+}
+
+/** Who may see and answer what, and the limits of `createAgUiHandler`. */
+export interface AgUiHandlerOptions {
+  /**
+   * Finds the session of a thread that the request may see. Check the person's cookie or token here: the thread's id comes from
+   * the browser and can be anything. Return undefined for a thread of other people or an unknown one, which is refused with 404.
+   * Return an object without `sessionID` to begin a new session with the prompt.
+   */
+  readonly sessionOf: (request: Request, threadId: string) => AgUiSession | undefined | Promise<AgUiSession | undefined>
+  /**
+   * Whether the person who sent the request may give this answer. `answer.ask` is the ask as it is now. Default: no one may. Runs
+   * then go on while something is asked, which they show as an activity, and each answer is refused with 403.
+   */
+  readonly mayAnswer?: ((request: Request, answer: AgUiAnswer) => boolean | Promise<boolean>) | undefined
+  /**
+   * Origins of pages that may send requests, besides the handler's own, for example `https://app.example`. Others are refused
+   * with 403. The headers that such a page needs (CORS) are your framework's. Default: none.
+   */
+  readonly allowedOrigins?: readonly string[] | undefined
+  /**
+   * The largest body of a POST, in bytes. A larger one is refused with 413. Clients send the whole conversation each time.
+   * Default: 8 MiB.
+   */
+  readonly maxBodyBytes?: number | undefined
+  /** How many streams a client may have open at the same time. More are refused with 429. Default: 16. */
+  readonly maxStreams?: number | undefined
+  /**
+   * Names the client that a stream counts for, for example by the person's id. Default: the session, so that all of its readers
+   * count together.
+   */
+  readonly clientOf?: ((request: Request) => string) | undefined
+  /** How often a stream that has nothing to say sends a comment, in ms, because proxies close silent ones. Default: 5,000. */
+  readonly beatMs?: number | undefined
+  /** Receives what went wrong on this side. The browser gets a sentence without it. Default: nothing is reported. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Provides the timers. Default: `systemClock`. */
+  readonly clock?: Clock | undefined
+}
+
+/** Answers the requests of AG-UI clients. See `createAgUiHandler`. */
+export interface AgUiHandler {
+  /** Resolves with the response. Never rejects. */
+  (request: Request): Promise<Response>
+  /** Ends all streams, and refuses later requests with 503. The runs go on. Call it when your server stops. */
+  close(): void
+}
+
+/** The part of a client that the handler uses. */
+type AgentClient = Pick<Client, 'prompt' | 'watch' | 'reply' | 'answer' | 'reject' | 'abort'>
+
+/** A request that was let in. */
+interface Run {
+  readonly request: Request
+  readonly input: RunInput
+  readonly session: AgUiSession
+  /** Ends the stream, but not the reply. */
+  readonly signal: AbortSignal
+  /** Called when the stream has ended. */
+  readonly leave: () => void
+}
+
+/** How long a run waits until an answer that was sent shows in its reply, in ms. */
+const answerShownMs = 10_000
+
+/**
+ * Creates the endpoint of an AG-UI client, such as CopilotKit's `HttpAgent`, from web requests to web responses:
+ *
+ * - POST with a `RunAgentInput` sends the last message if a person wrote it, or the answers in `resume`, and streams the reply.
+ *   Without either, it shows the reply that runs, or the last one.
+ * - DELETE with `?threadId=…` ends the reply. A client that only disconnects doesn't.
+ *
+ * Nothing is stored. If the client lacks anything of the conversation, its run begins with a snapshot. Refusals have a status and
+ * one sentence as their body.
+ */
+export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptions): AgUiHandler {
+  const { sessionOf, mayAnswer, allowedOrigins = [], maxBodyBytes = 8 * 1024 * 1024, onError } = options
+  const { clock = systemClock } = options
+  const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
+  const sessions = createWebSessions(client, clock, unknownRefusal)
+  const closing = new AbortController()
+  /** Prompts that were not seen to run yet, by session, because nothing else could stop them. */
+  const posting = new Map<string, Set<ReplyStream>>()
+  return Object.assign(handle, { close: () => closing.abort() })
+
+  async function handle(request: Request): Promise<Response> {
+    try {
+      return await respond(request)
+    } catch (error) {
+      return refusalResponse(toRefusal(error, { unknown: unknownRefusal, onError }))
+    }
+  }
+
+  /** Checks what every request needs, and does what its method says. Throws a `Refusal` or what failed. */
+  async function respond(request: Request): Promise<Response> {
+    if (closing.signal.aborted)
+      throw new Refusal(503, 'The server is about to stop. Try again.', { 'retry-after': '5' })
+    const { method } = request
+    if (method !== 'POST' && method !== 'DELETE')
+      throw new Refusal(405, `${method.slice(0, 20)} is not supported. Use POST or DELETE.`, { allow: 'POST, DELETE' })
+    refuseForeign(request, allowedOrigins)
+    if (method === 'DELETE') return await stop(request)
+    requireJson(request)
+    const input = readRunInput(await readText(request, maxBodyBytes))
+    const session = await sessionOf(request, input.threadId)
+    if (!session) throw unknownRefusal()
+    const leave = readers.admit(options.clientOf?.(request) ?? session.sessionID ?? ` ${input.threadId}`)
+    const run = { request, input, session, signal: AbortSignal.any([request.signal, closing.signal]), leave }
+    try {
+      if (input.resume.length > 0) return await resume(run)
+      return input.messages.at(-1)?.role === 'user' ? await prompt(run) : await show(run, noAnswers)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  /** Posts the last message and streams its reply. If one runs already, the message joins it. */
+  async function prompt(run: Run): Promise<Response> {
+    const { input, session, signal } = run
+    const { messages } = input
+    const last = messages.at(-1)
+    if (last?.role !== 'user') throw new Refusal(400, 'The last message is not of a person.')
+    const { text, files } = readPrompt(last.content)
+    const before = session.sessionID === undefined ? undefined : await sessions.newestReply(session.sessionID)
+    const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
+    const feed = createFeed()
+    const stream = client.prompt(
+      { sessionID, title, agent, model, variant, guarded, system, tools, text, files },
+      {
+        observe: () => [observerOf(({ reply }) => feed.update(reply))],
+        onPosting: async (posted) => {
+          track(posted.sessionID, stream)
+          if (sessionID === undefined) await onCreated?.(posted.sessionID)
+        },
+      },
+    )
+    if (sessionID !== undefined) track(sessionID, stream)
+    void stream.result.then((reply) => feed.update(reply))
+    const begun = await untilReply(feed, ({ promptIDs, phase }) => promptIDs.length > 0 || phase === 'settled', signal)
+    if (begun?.promptIDs.length === 0 && begun.phase === 'settled') throw notPosted(begun)
+    const history = [
+      ...(before && !isRunning(before) ? withReply(messages.slice(0, -1), before) : messages.slice(0, -1)),
+      last,
+    ]
+    const isMissed = isRunning(before) || JSON.stringify(history) !== JSON.stringify(messages)
+    return streamOf(run, feed, projectionOf(run, history, isMissed ? messages : undefined), () => {})
+  }
+
+  /** Remembers a prompt until its reply has ended. */
+  function track(sessionID: string, stream: ReplyStream): void {
+    const streams = posting.get(sessionID) ?? new Set()
+    posting.set(sessionID, streams.add(stream))
+    void stream.result.then(() => {
+      streams.delete(stream)
+      if (streams.size === 0) posting.delete(sessionID)
+    })
+  }
+
+  /** The refusal of a prompt that ended before the agent had it. The browser doesn't learn why, because that names servers. */
+  function notPosted({ outcome, error }: Reply): Refusal {
+    if (outcome === 'aborted') return new Refusal(409, 'The message was stopped before the agent got it.')
+    reportSafely(onError, new ReplyError('refused', `A prompt was not posted: ${error?.message ?? outcome}`))
+    return new Refusal(502, 'The message could not be passed to the agent. Try again.')
+  }
+
+  /**
+   * Sends the answers of the request to the agent, and streams the rest of the reply. All of them must fit and be allowed, or
+   * none is sent. Answers that are too late aren't refused, because the client would then wait for that ask forever: the run
+   * tells it, and goes on with what is true now.
+   */
+  async function resume(run: Run): Promise<Response> {
+    const { request, input, session, signal } = run
+    const { sessionID } = session
+    if (!mayAnswer) throw new Refusal(403, 'Nothing can be answered here. Answer where the agent was started.')
+    const running = sessionID === undefined ? undefined : await sessions.findRunning(sessionID, signal)
+    try {
+      const reply = running && (await sessions.whenCallsKnown(running.feed, signal))
+      const { answers, unanswered } = readAnswers(input.resume, reply)
+      for (const { ask, answer, message } of answers)
+        if (!(await mayAnswer(request, { ask, answer, message })))
+          throw new Refusal(403, 'You may not answer this. Ask someone who may.')
+      const notSent: ReadAnswers['unanswered'][number][] = [...unanswered]
+      for (const each of answers) {
+        const why = await send(each)
+        if (why) notSent.push({ interruptId: each.interruptId, why })
+      }
+      if (!running) return await show(run, notSent)
+      await untilClosed(running.feed, answers, signal)
+      return streamRunning(run, running.feed, running.release, notSent)
+    } catch (error) {
+      running?.release()
+      throw error
+    }
+  }
+
+  /** Sends an answer. Resolves with the reason if it can't be given any more. */
+  async function send({ ask, answer, message }: AgUiAnswer): Promise<AgUiUnanswered | undefined> {
+    try {
+      if (answer === 'reject') await client.reject(ask, ask.type === 'permission' ? message : undefined)
+      else await client.answer(ask, answer)
+      return undefined
+    } catch (error) {
+      if (error instanceof ReplyError && error.type === 'already-resolved') return 'closed'
+      // The answer was checked, so the ask has changed in the meantime.
+      if (error instanceof ReplyError && error.type === 'invalid') return 'changed'
+      throw error
+    }
+  }
+
+  /** Waits until the reply shows that its asks are closed, so that they are not asked again. */
+  async function untilClosed(feed: Feed, answers: readonly AgUiAnswer[], signal: AbortSignal): Promise<void> {
+    const isAnswered = (reply: Reply): boolean =>
+      !reply.asks.some(
+        (ask) =>
+          ask.status === 'pending' &&
+          answers.some((each) => each.ask.requestID === ask.requestID || isEqualAsk(each.ask, ask)),
+      )
+    const over = new AbortController()
+    const stopTimer = clock.after(answerShownMs, () => over.abort())
+    await untilReply(feed, (reply) => !isRunning(reply) || isAnswered(reply), AbortSignal.any([signal, over.signal]))
+    stopTimer()
+  }
+
+  /** Streams the reply that runs, or shows the last one, or none. */
+  async function show(run: Run, unanswered: ReadAnswers['unanswered']): Promise<Response> {
+    const { sessionID } = run.session
+    const running = sessionID === undefined ? undefined : await sessions.findRunning(sessionID, run.signal)
+    if (running) return streamRunning(run, running.feed, running.release, unanswered)
+    const last = sessionID === undefined ? undefined : await sessions.newestReply(sessionID)
+    const feed = createFeed()
+    feed.update(last ?? { ...emptyReply(sessionID ?? ''), phase: 'settled', outcome: 'completed' })
+    return streamRunning(run, feed, () => {}, unanswered)
+  }
+
+  function streamRunning(run: Run, feed: Feed, release: () => void, unanswered: ReadAnswers['unanswered']): Response {
+    const { messages } = run.input
+    return streamOf(run, feed, withNotices(projectionOf(run, messages, messages), unanswered), release)
+  }
+
+  function projectionOf(
+    { input: { threadId, runId, parentRunId } }: Run,
+    history: readonly AgUiMessage[],
+    have: readonly AgUiMessage[] | undefined,
+  ): AgUiProjection {
+    const splitAtAsks = mayAnswer !== undefined
+    const projection = createAgUiProjection({ threadId, runId, parentRunId, history, have, splitAtAsks })
+    return {
+      next: (reply) => projection.next(reply, clock.now()),
+      get ended() {
+        return projection.ended
+      },
+    }
+  }
+
+  function streamOf({ signal, leave }: Run, feed: Feed, projection: AgUiProjection, release: () => void): Response {
+    const onEnd = (): void => {
+      leave()
+      release()
+    }
+    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd })
+    return new Response(stream, { headers: streamHeaders })
+  }
+
+  /** Ends the reply of a thread. A prompt that was not posted yet is never posted. */
+  async function stop(request: Request): Promise<Response> {
+    const threadId = new URL(request.url).searchParams.get('threadId')
+    if (!threadId) throw new Refusal(400, 'The address names no thread. Add ?threadId= and its id.')
+    const session = await sessionOf(request, threadId)
+    if (!session) throw unknownRefusal()
+    if (session.sessionID === undefined)
+      throw new Refusal(409, 'The thread has no session yet, so nothing can be stopped. Try again in a moment.')
+    await Promise.all([...(posting.get(session.sessionID) ?? [])].map((stream) => stream.abort()))
+    await client.abort(session.sessionID)
+    return new Response(undefined, { status: 204 })
+  }
+}
+
+const noAnswers: ReadAnswers['unanswered'] = []
+
+const streamHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  // nginx would otherwise hold the stream back.
+  'x-accel-buffering': 'no',
+}
+
+function unknownRefusal(): Refusal {
+  return new Refusal(404, 'There is no such thread, or it is not yours.')
+}
+
+/** Returns the messages of a client with those of a reply that has ended, as it is now. */
+function withReply(messages: readonly AgUiMessage[], reply: Reply): readonly AgUiMessage[] {
+  const events = createAgUiProjection({ threadId: '', runId: '', history: messages, have: messages }).next(reply)
+  return events.findLast((event) => event.type === 'MESSAGES_SNAPSHOT')?.messages ?? messages
+}
+
+/** Tells which answers were not given, right after the run has started. */
+function withNotices(projection: AgUiProjection, unanswered: ReadAnswers['unanswered']): AgUiProjection {
+  let notices: readonly AgUiEvent[] = unanswered.map(({ interruptId, why }) => ({
+    type: 'CUSTOM',
+    name: 'reply.unanswered',
+    value: { interruptId, why, message: unansweredTexts[why] },
+  }))
+  return {
+    next: (reply) => {
+      const [first, ...rest] = projection.next(reply)
+      const events = first === undefined ? [] : [first, ...notices, ...rest]
+      if (first !== undefined) notices = []
+      return events
+    },
+    get ended() {
+      return projection.ended
+    },
+  }
+}

@@ -1,5 +1,4 @@
 import {
-  type Ask,
   type Client,
   type Clock,
   observerOf,
@@ -10,13 +9,25 @@ import {
   type RunOptions,
   systemClock,
 } from '@reply/core'
-import { pause } from '@reply/core/internal'
+import {
+  alreadyAnswered,
+  createFeed,
+  createReader,
+  createReaders,
+  createWebSessions,
+  type Feed,
+  isRunning,
+  Refusal,
+  readText,
+  refusalResponse,
+  refuseForeign,
+  reportSafely,
+  requireJson,
+  toRefusal,
+  untilReply,
+} from '@reply/core/internal'
 import { readAnswers, type UIAnswer } from './answers.ts'
-import { createFeed, createWatches, type Feed, type HeldSession, untilReply } from './handler/feed.ts'
-import { type ChatBody, chatIdIn, readChatBody, readText, refuseForeign, requireJson } from './handler/inbound.ts'
-import { createReader } from './handler/reader.ts'
-import { createReaders } from './handler/readers.ts'
-import { Refusal } from './handler/refusal.ts'
+import { type ChatBody, chatIdIn, readChatBody } from './handler/inbound.ts'
 import { createUIProjection, type UIMessageLike } from './project/projection.ts'
 
 /** A session that a request may see, and how its prompts run. All fields are the host's, none is the browser's. */
@@ -85,13 +96,6 @@ interface OwnRun {
   isStopped: boolean
 }
 
-/** How long a watch gets to find a run that the server reports, in steps of `lookAgainMs`. */
-const maxLooks = 40
-const lookAgainMs = 250
-
-/** How long an answer waits until the calls of all pending permissions are known, in ms. */
-const callsKnownMs = 3000
-
 /**
  * Creates the server's side of `useChat`, from web requests to web responses:
  *
@@ -105,32 +109,30 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   const { sessionOf, mayAnswer, version = 6, allowedOrigins = [], maxBodyBytes = 8 * 1024 * 1024 } = options
   const { clock = systemClock } = options
   const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
-  const hold = createWatches(client)
-  const closing = new AbortController()
+  const sessions = createWebSessions(client, clock, unknownRefusal)
+  /** The requests that are being answered, streams included. Undefined once the handler is closed. */
+  let open: Set<AbortController> | undefined = new Set()
   /** The runs that this handler began, by session. A session has one at a time. */
   const ownRuns = new Map<string, OwnRun>()
-  return Object.assign(handle, { close: () => closing.abort() })
+  return Object.assign(handle, { close })
+
+  function close(): void {
+    const ending = open ?? []
+    open = undefined
+    for (const each of ending) each.abort()
+  }
 
   async function handle(request: Request): Promise<Response> {
     try {
       return await respond(request)
     } catch (error) {
-      const { status, message, headers } = toRefusal(error)
-      return new Response(message, {
-        status,
-        headers: {
-          'content-type': 'text/plain; charset=utf-8',
-          'cache-control': 'no-store',
-          'x-content-type-options': 'nosniff',
-          ...headers,
-        },
-      })
+      return refusalResponse(toRefusal(error, { unknown: unknownRefusal, onError: options.onError }))
     }
   }
 
   /** Checks what every request needs, and does what its method says. Throws a `Refusal` or what failed. */
   async function respond(request: Request): Promise<Response> {
-    if (closing.signal.aborted) throw stoppingRefusal()
+    if (!open) throw stoppingRefusal()
     const { method } = request
     if (method !== 'POST' && method !== 'GET' && method !== 'DELETE')
       throw new Refusal(405, `${method.slice(0, 20)} is not supported. Use POST, GET or DELETE.`, {
@@ -142,16 +144,32 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     const session = await sessionOf(request, chatId)
     if (!session) throw unknownRefusal()
     if (method === 'DELETE') return await stop(session)
-    const leave = readers.admit(
-      options.clientOf?.(request) ?? `${session.sessionID ?? ''} ${session.sessionID ? '' : chatId}`,
-    )
+    const reader = options.clientOf?.(request) ?? session.sessionID ?? `of the chat ${chatId}`
+    const opened = openRequest(request, readers.admit(reader))
     try {
-      if (body?.type === 'prompt') return await prompt(request, session, body, leave)
-      if (body) return await answer(request, session, body, leave)
-      return await resume(request, session, leave)
+      if (body?.type === 'prompt') return await prompt(session, body, opened)
+      if (body) return await answer(request, session, body, opened)
+      return await resume(session, opened)
     } catch (error) {
-      leave()
+      opened.end()
       throw error
+    }
+  }
+
+  /** Counts a request as open until its response has ended. Calls `leave` then. */
+  function openRequest(request: Request, leave: () => void): OpenRequest {
+    const over = new AbortController()
+    const abort = (): void => over.abort()
+    request.signal.addEventListener('abort', abort)
+    if (request.signal.aborted) abort()
+    open?.add(over)
+    return {
+      signal: over.signal,
+      end: () => {
+        request.signal.removeEventListener('abort', abort)
+        open?.delete(over)
+        leave()
+      },
     }
   }
 
@@ -162,15 +180,13 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
 
   /** Posts the prompt and streams its reply. Refuses it while a reply runs, because its text would become part of that. */
   async function prompt(
-    request: Request,
     session: ChatSession,
     { text, files }: Extract<ChatBody, { type: 'prompt' }>,
-    leave: () => void,
+    { signal, end }: OpenRequest,
   ): Promise<Response> {
     const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
     const own: OwnRun = { stream: undefined, isStopped: false }
     if (sessionID !== undefined) await claim(sessionID, own)
-    const signal = AbortSignal.any([request.signal, closing.signal])
     const feed = createFeed()
     const input = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
     const stream = postPrompt(own, input, {
@@ -187,7 +203,7 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     })
     const begun = await untilReply(feed, (reply) => reply.promptIDs.length > 0 || reply.phase === 'settled', signal)
     if (begun?.promptIDs.length === 0 && begun.phase === 'settled') throw notPosted(begun)
-    return streamOf(feed, undefined, signal, leave)
+    return streamOf(feed, undefined, signal, end)
   }
 
   /** Posts the prompt. If it can't be posted at all, throws `invalid` and forgets the run. */
@@ -210,7 +226,7 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     if (ownRuns.has(sessionID)) throw busyRefusal()
     ownRuns.set(sessionID, own)
     try {
-      if (isRunning(await newestReply(sessionID))) throw busyRefusal()
+      if (isRunning(await sessions.newestReply(sessionID))) throw busyRefusal()
       if (own.isStopped) throw new Refusal(409, 'The message was stopped before the agent got it.')
     } catch (error) {
       forget(own)
@@ -221,15 +237,15 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   /** The refusal of a prompt that ended before the agent had it. The browser doesn't learn why, because that names servers. */
   function notPosted({ outcome, error }: Reply): Refusal {
     if (outcome === 'aborted') return new Refusal(409, 'The message was stopped before the agent got it.')
-    report(new Error(`A prompt was not posted: ${error?.message ?? outcome}`))
+    reportSafely(options.onError, new Error(`A prompt was not posted: ${error?.message ?? outcome}`))
     return new Refusal(502, 'The message could not be passed to the agent. Try again.')
   }
 
   /** Streams the running reply from its beginning on. Responds with 204 if nothing runs. */
-  async function resume(request: Request, { sessionID }: ChatSession, leave: () => void): Promise<Response> {
-    const running = sessionID === undefined ? undefined : await findRunning(request, sessionID)
-    if (running) return streamOf(running.feed, undefined, running.signal, both(leave, running.release))
-    leave()
+  async function resume({ sessionID }: ChatSession, { signal, end }: OpenRequest): Promise<Response> {
+    const running = sessionID === undefined ? undefined : await sessions.findRunning(sessionID, signal)
+    if (running) return streamOf(running.feed, undefined, signal, both(end, running.release))
+    end()
     return new Response(undefined, { status: 204 })
   }
 
@@ -241,15 +257,15 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     request: Request,
     { sessionID }: ChatSession,
     { json, have }: Extract<ChatBody, { type: 'answers' }>,
-    leave: () => void,
+    { signal, end }: OpenRequest,
   ): Promise<Response> {
-    const running = sessionID === undefined ? undefined : await findRunning(request, sessionID)
+    const running = sessionID === undefined ? undefined : await sessions.findRunning(sessionID, signal)
     if (!running) throw new Refusal(409, 'The run has ended, so nothing waits for an answer any more.')
-    const { feed, signal, release } = running
+    const { feed, release } = running
     try {
-      const reply = await whenCallsKnown(feed, signal)
+      const reply = await sessions.whenCallsKnown(feed, signal)
       await sendAnswers(request, reply ? answersIn(json, reply) : [])
-      return streamOf(feed, have, signal, both(leave, release))
+      return streamOf(feed, have, signal, both(end, release))
     } catch (error) {
       release()
       throw error
@@ -272,20 +288,6 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     throw failures[0] ?? new Refusal(409, 'The message has no answer to anything that waits for one now.')
   }
 
-  /**
-   * Resolves with the reply once the calls of all pending permissions are known, since an answer counts for a certain call. After a restart of
-   * this program they may have to be read first. Doesn't wait long, because some permissions name no call.
-   */
-  async function whenCallsKnown(feed: Feed, signal: AbortSignal): Promise<Reply | undefined> {
-    const isKnown = (ask: Ask): boolean =>
-      ask.type === 'question' || ask.status !== 'pending' || ask.callID === undefined || ask.call !== undefined
-    const over = new AbortController()
-    const stopTimer = clock.after(callsKnownMs, () => over.abort())
-    const reply = await untilReply(feed, ({ asks }) => asks.every(isKnown), AbortSignal.any([signal, over.signal]))
-    stopTimer()
-    return reply
-  }
-
   /** Ends the run of the session. A prompt of this handler that was not posted yet is never posted. */
   async function stop({ sessionID }: ChatSession): Promise<Response> {
     if (sessionID === undefined)
@@ -297,89 +299,24 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     return new Response(undefined, { status: 204 })
   }
 
-  /** Watches the session, and finds its running reply. Undefined if nothing runs, and then nothing is watched any more. */
-  async function findRunning(request: Request, sessionID: string): Promise<Running | undefined> {
-    const held = hold(sessionID)
-    const signal = AbortSignal.any([request.signal, closing.signal])
-    try {
-      for (let looks = 0; looks < maxLooks && !signal.aborted; looks += 1) {
-        const isOver = !isRunning(held.current()?.newest) && !isRunning(await newestReply(sessionID))
-        const feed = held.current()
-        if (feed && isRunning(feed.newest)) return { feed, signal, release: held.release }
-        if (isOver) {
-          held.release()
-          return undefined
-        }
-        // The watch reads the session, too. Its read may be the newer one, so look whether the run goes on.
-        await untilBegun(held, signal)
-      }
-      throw new Refusal(503, "The session's state can't be read now. Try again.", { 'retry-after': '5' })
-    } catch (error) {
-      held.release()
-      throw error
-    }
-  }
-
-  /** Waits until a reply of the session is seen, for a moment. */
-  async function untilBegun(held: HeldSession, signal: AbortSignal): Promise<void> {
-    const begun = new AbortController()
-    const stopListening = held.onReply(() => begun.abort())
-    await pause(clock, lookAgainMs, AbortSignal.any([begun.signal, signal]))
-    stopListening()
-  }
-
-  /** Reads the newest reply. A sub-agent's session is not a chat, so it isn't found. */
-  async function newestReply(sessionID: string): Promise<Reply | undefined> {
-    try {
-      return await client.reply(sessionID)
-    } catch (error) {
-      if (error instanceof ReplyError && error.type === 'invalid') throw unknownRefusal()
-      throw error
-    }
-  }
-
   function streamOf(feed: Feed, have: UIMessageLike | undefined, signal: AbortSignal, onEnd: () => void): Response {
     const projection = createUIProjection({ version, have })
-    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd })
+    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd, end: 'data: [DONE]\n\n' })
     return new Response(stream, { headers: streamHeaders })
   }
 
   async function send({ ask, answer: given, message }: UIAnswer): Promise<void> {
     await (given === 'reject' ? client.reject(ask, message) : client.answer(ask, given))
   }
-
-  function report(error: unknown): void {
-    try {
-      options.onError?.(error)
-    } catch {
-      // There is nowhere left to report it.
-    }
-  }
-
-  /** What the browser gets for an error. Messages of unexpected errors may name servers and paths, so they stay here. */
-  function toRefusal(error: unknown): Refusal {
-    if (error instanceof Refusal) return error
-    if (error instanceof ReplyError) {
-      if (error.type === 'already-resolved') return new Refusal(409, alreadyAnswered)
-      if (error.type === 'invalid') return new Refusal(409, error.message)
-      if (error.type === 'gone') return unknownRefusal()
-    }
-    report(error)
-    if (!(error instanceof ReplyError)) return new Refusal(500, "The request failed. The server's log says why.")
-    if (error.type === 'not-stopped') return new Refusal(502, 'The agent did not confirm that it stopped. Try again.')
-    return new Refusal(502, "The agent can't be reached now. Try again.")
-  }
 }
 
-/** A running reply, which is watched until `release` is called. */
-interface Running {
-  readonly feed: Feed
+/** A request that is being answered. */
+interface OpenRequest {
   /** Aborts when the request or the handler ends. */
   readonly signal: AbortSignal
-  readonly release: () => void
+  /** Call it when the response has ended. */
+  readonly end: () => void
 }
-
-const isRunning = (reply: Reply | undefined): boolean => reply !== undefined && reply.phase !== 'settled'
 
 /** The answers of a body. A body with an answer to something that the reply doesn't ask is refused as a whole. */
 function answersIn(json: unknown, reply: Reply): readonly UIAnswer[] {
@@ -407,9 +344,6 @@ const streamHeaders: Readonly<Record<string, string>> = {
   // nginx would otherwise hold the stream back.
   'x-accel-buffering': 'no',
 }
-
-const alreadyAnswered =
-  'This was answered before, here or elsewhere, or it was withdrawn. Your answer was not sent. Load the reply again to see what happened.'
 
 function busyRefusal(): Refusal {
   return new Refusal(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type Example, example } from './examples.ts'
 
 let close = async (): Promise<void> => {}
 
@@ -18,16 +19,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await close())
 
-type Method = 'POST' | 'GET' | 'DELETE'
-
-/** The example as a function from request to response. */
-async function example(name: 'hono' | 'next'): Promise<(request: Request) => Response | Promise<Response>> {
-  if (name === 'hono') return (await import('../../../examples/ui/hono.ts')).default.fetch
-  const routes = await import('../../../examples/ui/next-route.ts')
-  return async (request) => await routes[request.method as Method](request)
-}
-
-test.each(['hono', 'next'] as const)('the example for %s passes requests on', async (name) => {
+test.each<Example>(['hono', 'next'])('the example for %s passes requests on', async (name) => {
   const handle = await example(name)
   const stream = 'https://app.example/api/chat/one/stream'
   const headers = { cookie: 'token=a-token' }

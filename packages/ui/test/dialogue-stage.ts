@@ -1,0 +1,83 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from '@reply/core'
+import { holdAnswer, launchOpencode, type Scripts, sayText, scenarios, startModel } from '@reply/testing'
+import { toListener } from '../../../examples/ui/node.ts'
+import { createChatHandler } from '../src/index.ts'
+
+const played = [
+  'permission-once',
+  'permission-always',
+  'permission-rejected-message',
+  'question',
+  'subagent-permission',
+  'failing-read',
+]
+
+const own: Scripts = {
+  'ui-held': { steps: [[sayText('It begins'), holdAnswer('ui-cut'), sayText(' and it ends.')]] },
+  'ui-two': { steps: [[sayText('Both'), holdAnswer('ui-two'), sayText(' read it.')]] },
+  'ui-stopped': { steps: [[sayText('It goes on'), holdAnswer('ui-stopped'), sayText(' and on.')]] },
+}
+
+/**
+ * A real OpenCode server with a scripted model, a handler in front of it, and an HTTP server that passes requests on. The paths
+ * below `/control` are for dialogues in another process: `held`, `release` and `saw`.
+ */
+export async function startDialogueStage(version: string, sdk: 6 | 7) {
+  const scripts = Object.assign(
+    {},
+    own,
+    ...scenarios.filter(({ name }) => played.includes(name)).map((scenario) => scenario.scripts),
+  )
+  const model = await startModel({ scripts })
+  const opencode = await launchOpencode({ version, model, config: { permission: { bash: 'ask' } } })
+  const client = connect({ url: opencode.url, directory: opencode.directory })
+  const sessions = new Map<string, string>()
+  const errors: unknown[] = []
+  const handle = createChatHandler(client, {
+    sessionOf: (_, chatId) => ({
+      sessionID: sessions.get(chatId),
+      onCreated: (sessionID) => sessions.set(chatId, sessionID),
+    }),
+    mayAnswer: () => true,
+    version: sdk,
+    onError: (error) => errors.push(error),
+  })
+  const server = createServer(
+    toListener(async (request) => {
+      const { pathname, searchParams } = new URL(request.url)
+      const name = searchParams.get('name') ?? ''
+      switch (pathname) {
+        case '/control/held':
+          await model.held(name)
+          return new Response('')
+        case '/control/release':
+          model.release(name)
+          return new Response('')
+        case '/control/saw':
+          return new Response(String(model.requests.some(({ body }) => JSON.stringify(body).includes(name))))
+        default:
+          return await handle(request)
+      }
+    }),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  return {
+    api: `${url}/api/chat`,
+    control: `${url}/control`,
+    opencode,
+    model,
+    errors,
+    close: async () => {
+      handle.close()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await client.close()
+      await opencode.stop()
+      await model.close()
+    },
+  }
+}

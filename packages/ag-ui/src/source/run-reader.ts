@@ -451,8 +451,11 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     const details = { ...metadata, ...fieldsIn(metadata.mastra) }
     const { toolName, input = details.args } = details
     const name = typeof toolName === 'string' && toolName !== '' ? toolName : reason || 'approval'
-    const call = beginCall(lane, toolCallID ?? `interrupt:${interrupt.id}`, name, interrupt, undefined, false)
+    const isAgents = toolCallID !== undefined
+    const id = toolCallID ?? `interrupt:${interrupt.id}`
+    const call = beginCall(lane, id, name, interrupt, undefined, isAgents)
     call.args = JSON.stringify(input ?? { ...(message !== undefined && { message }), ...metadata })
+    if (lane === root && isAgents) conversation.args(id, call.args)
     writeState(lane, call, { status: 'running', input: inputOf(call.args) }, interrupt)
     return { callID: call.callID, tool: name }
   }

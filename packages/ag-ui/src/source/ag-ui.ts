@@ -290,7 +290,8 @@ export function agUi(options: AgUiOptions): Source {
       const asked = questions?.length === form.fields.length ? questions : questionsOf(interrupt, form.fields)
       return { type: 'question', callID, questions: asked }
     }
-    const { callID, tool } = reader.callOf(interrupt)
+    // Without a call, no chat offers to allow it.
+    const { callID, tool } = form.once === undefined ? { callID: undefined, tool: 'unknown' } : reader.callOf(interrupt)
     return {
       type: 'permission',
       callID,

@@ -38,8 +38,11 @@ export function resumeEntryOf({ id }: Interrupt, form: AnswerForm, answer: Local
   if (answer.type === 'canceled') return { interruptId: id, status: 'cancelled' }
   if (form.type === 'approval') {
     const { once, reject, always, withReason } = form
-    if (answer.type === 'once') return resolved(once)
-    if (answer.type === 'always') return resolved(always ? always.value : once)
+    if (answer.type === 'once' || answer.type === 'always') {
+      const allowed = answer.type === 'always' && always ? always.value : once
+      if (allowed !== undefined) return resolved(allowed)
+      throw new ReplyError('invalid', 'This can only be rejected here. Allow it where the agent runs.')
+    }
     const reason = answer.type === 'rejected' ? answer.message : undefined
     if (reason === undefined) return resolved(reject)
     return { ...resolved(withReason ? withReason(reason) : reject), metadata: { reason } }

@@ -1,6 +1,15 @@
 import type { LocalFile, LocalOutput, LocalRun, ToolState } from '@reply/core/source'
 import type { Conversation } from './conversation.ts'
-import type { Interrupt, SnapshotMessage, WireEvent, WireOutcome, WireUsage } from './decode/event.ts'
+import {
+  fileIn,
+  type Interrupt,
+  type SnapshotMessage,
+  todosIn,
+  type WireEvent,
+  type WireOutcome,
+  type WireUsage,
+} from './decode/event.ts'
+import { patched } from './decode/patch.ts'
 
 /** How a stream of the agent ended: what it said, or `cut` if it ended without saying so. */
 export type StreamEnd =
@@ -98,6 +107,8 @@ export function createRunReader(options: RunReaderOptions): RunReader {
   const calls = new Map<string, { readonly lane: Lane; readonly call: Call }>()
   const root = createLane(undefined, options.run)
   const lanes = new Map<string, Lane>()
+  /** The contents of activities, by their ids. */
+  const activities = new Map<string, unknown>()
   let made = 0
   let ending: StreamEnd = { type: 'cut' }
   return {
@@ -171,8 +182,12 @@ export function createRunReader(options: RunReaderOptions): RunReader {
         return beginSubagent(event)
       case 'subagent-end':
         return endSubagent(event)
-      case 'todos':
-        return laneOf(event.subagentID).run.write({ type: 'todos', todos: event.todos })
+      case 'activity':
+        return writeActivity(laneOf(event.subagentID), event.id, event.content)
+      case 'activity-patch': {
+        const next = patched(activities.get(event.id), event.patch)
+        return next ? writeActivity(laneOf(event.subagentID), event.id, next.value) : undefined
+      }
       case 'snapshot':
         return applySnapshot(event.messages)
       case 'state':
@@ -292,21 +307,21 @@ export function createRunReader(options: RunReaderOptions): RunReader {
   }
 
   function writeResult(lane: Lane, event: Extract<WireEvent, { readonly type: 'result' }>): void {
-    const { text, files, error, messageID, raw } = event
+    const { text, messageID, raw } = event
     const id = event.id ?? lane.openCall ?? nextID('call')
     if (lane.openCall === id) lane.openCall = undefined
     const found = calls.get(id) ?? { lane, call: beginCall(lane, id, 'tool', raw) }
-    finishCall(found.lane, found.call, { text, files, error }, raw)
+    finishCall(found.lane, found.call, event, raw)
     if (found.lane === root) conversation.result(id, messageID, text)
   }
 
   function finishCall(
     lane: Lane,
     call: Call,
-    { text, files, error }: Pick<SnapshotMessage, 'text' | 'files' | 'error'>,
+    { text, files, error, isInterrupted }: Pick<SnapshotMessage, 'text' | 'files' | 'error' | 'isInterrupted'>,
     raw: unknown,
   ): void {
-    if (isDone(call.state)) return
+    if (isDone(call.state) || isInterrupted) return
     const { metadata } = call.state
     const fields = { input: inputOf(call.args), ...(metadata && { metadata }) }
     const failure = error ?? (call.isRefused ? text || 'A person refused it.' : undefined)
@@ -349,7 +364,19 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     if (how === 'success') return lane.run.end({ type: 'completed' })
     const { message, code = 'SubagentError' } = how
     if (/^(aborted|cancell?ed)$/i.test(code)) return lane.run.end({ type: 'aborted' })
-    lane.run.end({ type: 'failed', error: { name: code, message, raw: undefined } })
+    lane.run.end({ type: code === 'lost' ? 'lost' : 'failed', error: { name: code, message, raw: undefined } })
+  }
+
+  /** Writes the checklist or the file of an activity. Any other has no place in a reply. */
+  function writeActivity(lane: Lane, id: string, content: unknown): void {
+    const isKnown = activities.has(id)
+    activities.set(id, content)
+    const todos = todosIn(content)
+    if (todos) return lane.run.write({ type: 'todos', todos })
+    const file = fileIn(content)
+    if (!file || isKnown) return
+    enterStep(lane)
+    lane.run.write({ type: 'file', messageID: lane.messageID, ...file })
   }
 
   /** Writes the tokens of a run. The agent tells no cost. */
@@ -464,7 +491,7 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     const shown = calls.get(`interrupt:${id}`)
     if (shown) {
       shown.call.isRefused = !isAllowed
-      finishCall(shown.lane, shown.call, { text: '', files: [], error: undefined }, undefined)
+      finishCall(shown.lane, shown.call, { text: '', files: [], error: undefined, isInterrupted: false }, undefined)
     }
     const found = toolCallID === undefined ? undefined : calls.get(toolCallID)
     if (found) found.call.isRefused = !isAllowed

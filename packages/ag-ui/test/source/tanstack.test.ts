@@ -68,7 +68,8 @@ async function startTanStack(needsApproval: boolean) {
     for await (const chunk of request) body += String(chunk)
     const params = await chatParamsFromRequestBody(JSON.parse(body))
     const options = { adapter: adapter as unknown as AnyTextAdapter, ...params, tools: [remove] }
-    const streamed = toServerSentEventsResponse(chat(options as unknown as Parameters<typeof chat>[0]))
+    const events = chat(options as unknown as Parameters<typeof chat>[0])
+    const streamed = toServerSentEventsResponse(events as Parameters<typeof toServerSentEventsResponse>[0])
     response.writeHead(streamed.status, Object.fromEntries(streamed.headers))
     if (streamed.body) Readable.fromWeb(streamed.body as never).pipe(response)
   })

@@ -30,6 +30,7 @@ export type AnswerForm =
   /** The values that allow and reject. `withReason` adds a person's words to a rejection. */
   | {
       readonly type: 'approval'
+      /** Undefined if it can only be rejected here. */
       readonly once: unknown
       readonly reject: unknown
       /** Undefined if it can't be allowed for good. */
@@ -108,10 +109,10 @@ function approvalOfChoices(choices: readonly Choice[], answer: (value: unknown) 
   const once = find(onceWords)
   const reject = find(rejectWords)
   const always = find(alwaysWords)
-  if (!once || !reject || choices.length !== (always ? 3 : 2)) return undefined
+  if (!reject || choices.length !== [once, reject, always].filter((each) => each !== undefined).length) return undefined
   return {
     type: 'approval',
-    once: answer(once.value),
+    once: once && answer(once.value),
     reject: answer(reject.value),
     always: always && { value: answer(always.value), label: always.label },
     withReason: undefined,

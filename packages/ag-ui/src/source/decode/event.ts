@@ -40,6 +40,7 @@ export interface SnapshotMessage {
   /** Set for the result of a call. */
   readonly toolCallID: string | undefined
   readonly error: string | undefined
+  readonly isInterrupted: boolean
   readonly files: readonly LocalFile[]
   readonly subagentID: string | undefined
   readonly raw: unknown
@@ -83,6 +84,8 @@ export type WireEvent = { readonly subagentID: string | undefined; readonly raw:
       readonly files: readonly LocalFile[]
       /** Why the call failed. Undefined for one that returned. */
       readonly error: string | undefined
+      /** Whether the run ended before the call did. */
+      readonly isInterrupted: boolean
     }
   | {
       readonly type: 'subagent'
@@ -97,7 +100,9 @@ export type WireEvent = { readonly subagentID: string | undefined; readonly raw:
       readonly id: string
       readonly how: 'success' | 'suspended' | { readonly message: string; readonly code: string | undefined }
     }
-  | { readonly type: 'todos'; readonly todos: readonly Todo[] }
+  /** The content of an activity, for example a checklist, and a change of it. */
+  | { readonly type: 'activity'; readonly id: string; readonly content: unknown }
+  | { readonly type: 'activity-patch'; readonly id: string; readonly patch: readonly unknown[] }
   | { readonly type: 'snapshot'; readonly messages: readonly SnapshotMessage[] }
   | { readonly type: 'state'; readonly state: unknown }
   | { readonly type: 'state-patch'; readonly patch: readonly unknown[] }
@@ -136,7 +141,7 @@ const frameSchema = z.looseObject({
   parentToolCallId: text,
   name: text,
   description: text,
-  activityType: text,
+  patch: z.unknown().optional(),
   messages: z.unknown().optional(),
   snapshot: z.unknown().optional(),
   outcome: record,
@@ -149,7 +154,7 @@ type Frame = z.infer<typeof frameSchema>
 
 /** Events that have no place in a reply. `onEvent` gets them as it gets all others. */
 const others: ReadonlySet<string> = new Set([
-  ...['RAW', 'CUSTOM', 'STEP_FINISHED', 'ACTIVITY_DELTA', 'REASONING_ENCRYPTED_VALUE'],
+  ...['RAW', 'CUSTOM', 'STEP_FINISHED', 'REASONING_ENCRYPTED_VALUE'],
   ...['REASONING_START', 'REASONING_END', 'THINKING_START', 'THINKING_END'],
 ])
 
@@ -220,10 +225,10 @@ function eventOf(frame: Frame): EventContent {
       const { message = 'The sub-agent failed.', code } = frame
       return { type: 'subagent-end', id: frame.subagentRunId, how: { message, code } }
     }
-    case 'ACTIVITY_SNAPSHOT': {
-      const todos = todosIn(frame.content)
-      return todos ? { type: 'todos', todos } : { type: 'other' }
-    }
+    case 'ACTIVITY_SNAPSHOT':
+      return id === undefined ? { type: 'other' } : { type: 'activity', id, content: frame.content }
+    case 'ACTIVITY_DELTA':
+      return id === undefined ? { type: 'other' } : { type: 'activity-patch', id, patch: list.parse(frame.patch) }
     case 'MESSAGES_SNAPSHOT':
       return { type: 'snapshot', messages: list.parse(frame.messages).flatMap((message) => snapshotMessageOf(message)) }
     case 'STATE_SNAPSHOT':
@@ -245,22 +250,34 @@ const todoSchema = z.object({ content: z.string(), status: z.string(), priority:
 const todosSchema = z.looseObject({ todos: z.array(todoSchema) })
 
 /** Returns the checklist in the content of an activity. Undefined if it has none. */
-function todosIn(content: unknown): readonly Todo[] | undefined {
+export function todosIn(content: unknown): readonly Todo[] | undefined {
   const parsed = todosSchema.safeParse(content)
   return parsed.success ? parsed.data.todos : undefined
 }
 
+const fileSchema = z.looseObject({ mime: z.string(), url: z.string(), name: text })
+
+/** Returns the file in the content of an activity of ours. Undefined if it has none, or one without an address. */
+export function fileIn(content: unknown): LocalFile | undefined {
+  const { data } = fileSchema.safeParse(content)
+  return data && { mime: data.mime, url: data.url, filename: data.name }
+}
+
 const failedSchema = z.union([
   z.looseObject({ error: z.string().min(1) }).transform(({ error }) => error),
+  z.looseObject({ reply: z.looseObject({ status: z.literal('error') }) }).transform(() => ''),
   // TanStack AI has no other sign of a failed call.
   z.looseObject({ tanstack: z.looseObject({ state: z.literal('output-error') }) }).transform(() => ''),
 ])
+
+const interruptedSchema = z.looseObject({ reply: z.looseObject({ status: z.literal('interrupted') }) })
 
 /** Reads the content of a call's result. A failure without a message of its own has the content as its error. */
 function resultOf(content: unknown, error: string | undefined, metadata: unknown) {
   const read = contentOf(content)
   const failed = error ?? failedSchema.safeParse(metadata).data
-  return { ...read, error: failed === undefined ? undefined : failed || read.text || 'The call failed.' }
+  const isInterrupted = interruptedSchema.safeParse(metadata).success
+  return { ...read, isInterrupted, error: failed === undefined ? undefined : failed || read.text || 'The call failed.' }
 }
 
 const sourceSchema = z.looseObject({ type: z.string(), value: z.string(), mimeType: text })
@@ -313,8 +330,8 @@ function snapshotMessageOf(raw: unknown): readonly SnapshotMessage[] {
     const { data } = callSchema.safeParse(call)
     return data ? [{ id: data.id, name: data.function.name, args: data.function.arguments }] : []
   })
-  const { text: said, files, error } = resultOf(role === 'activity' ? '' : content, parsed.data.error, metadata)
-  return [{ id, role, text: said, files, calls, toolCallID: toolCallId, error, subagentID: subagentRunId, raw }]
+  const result = resultOf(role === 'activity' ? '' : content, parsed.data.error, metadata)
+  return [{ id, role, ...result, calls, toolCallID: toolCallId, subagentID: subagentRunId, raw }]
 }
 
 const interruptSchema = z.looseObject({

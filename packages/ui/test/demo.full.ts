@@ -1,0 +1,395 @@
+import { request } from 'node:http'
+import { callTool, holdAnswer, type Scripts, sayText, scenarioToken, think } from '@reply/testing'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from '../../bridge/scripts/browser.ts'
+import { type Demo, startWebDemo } from '../scripts/demo/demo.ts'
+import { pictureFile } from '../scripts/demo/scripts.ts'
+
+const evil = `<img src=x onerror="document.title='hacked'">`
+const evilText = `It said ${evil} and <script>document.title='hacked'</script>, with [a link](javascript:document.title='hacked'), [data](data:text/html,hacked) and [a good one](https://example.org/).`
+
+const scripts: Scripts = {
+  resumed: { steps: [[sayText('The first half. '), holdAnswer('resumed'), sayText('The second half.')]] },
+  tabs: {
+    steps: [
+      [
+        sayText('Before the hold. '),
+        holdAnswer('tabs'),
+        callTool('bash', { command: 'npm test -- tabs', description: 'Ask' }),
+      ],
+      [sayText('It went on.')],
+    ],
+  },
+  endless: { steps: [[sayText('This goes on and on. '), holdAnswer('endless'), sayText('Never said.')]] },
+  twice: {
+    steps: [
+      [callTool('bash', { command: 'npm test -- one', description: 'First' })],
+      [callTool('bash', { command: 'npm test -- one', description: 'Again' })],
+      [sayText('Ran twice.')],
+    ],
+  },
+  several: {
+    steps: [
+      [
+        callTool('question', {
+          questions: [
+            {
+              header: 'Names',
+              question: 'Which names?',
+              multiple: true,
+              options: [
+                { label: 'Cart', description: '' },
+                { label: 'Shop', description: '' },
+              ],
+            },
+            { header: 'Reason', question: 'Why?', options: [] },
+          ],
+        }),
+      ],
+      {
+        branches: [{ includes: 'Because it is short', pieces: [sayText('Your words arrived.')] }],
+        otherwise: [sayText('No words.')],
+      },
+    ],
+  },
+  childAsks: {
+    steps: [
+      [
+        callTool('task', {
+          description: 'Test it',
+          prompt: `Test it. ${scenarioToken('childTests')}`,
+          subagent_type: 'general',
+        }),
+      ],
+      [sayText('The sub-agent is through.')],
+    ],
+  },
+  childTests: {
+    steps: [[callTool('bash', { command: 'npm test -- child', description: 'Test' })], [sayText('Tested.')]],
+  },
+  hostile: {
+    steps: [
+      [think(`A thought ${evil}`), sayText(evilText), callTool(evil, { command: evil })],
+      [callTool('read', { filePath: `${evil}.png` })],
+      [callTool('bash', { command: `npm test -- '${evil}'`, description: evil })],
+      [sayText('All of it was text.')],
+    ],
+  },
+}
+const files = { [`${evil}.png`]: pictureFile['sales.png'] }
+const widths = [360, 1280] as const
+
+let demo: Demo
+let browser: Browser
+let page: Page
+const errors: string[] = []
+
+beforeAll(async () => {
+  browser = await openBrowser()
+  demo = await startWebDemo({ chunkDelayMs: 0, scripts, files, onError: ({ message }) => errors.push(message) })
+  page = await open()
+})
+afterAll(async () => {
+  await browser?.close()
+  await demo?.close()
+})
+
+/** Opens a page of the demo, whose errors count. */
+async function open(address = demo.url): Promise<Page> {
+  const opened = await browser.newPage()
+  opened.setDefaultTimeout(90_000)
+  opened.on('pageerror', ({ message }) => errors.push(message))
+  opened.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+  await opened.goto(address)
+  return opened
+}
+
+const logOf = (shown: Page): Locator => shown.getByRole('log')
+
+async function say(shown: Page, words: string): Promise<void> {
+  const field = shown.getByRole('textbox', { name: 'Message' })
+  await field.fill(words)
+  await shown.getByRole('button', { name: 'Send' }).and(shown.locator(':enabled')).waitFor()
+  await field.press('Enter')
+}
+
+/** Begins a new chat with a prompt that plays a script. */
+async function play(script: string, address = demo.url): Promise<void> {
+  await page.goto(address)
+  await say(page, `Go on. ${scenarioToken(script)}`)
+}
+
+/** Presses a suggested prompt of a new chat. */
+async function suggest(label: string): Promise<void> {
+  await page.goto(demo.url)
+  await page.getByRole('button', { name: label }).and(page.locator(':enabled')).click()
+}
+
+const press = async (name: string): Promise<void> => await logOf(page).getByRole('button', { name }).click()
+const see = async (text: string | RegExp, shown = page): Promise<void> =>
+  await logOf(shown).getByText(text).first().waitFor()
+
+test('an answer comes with its Markdown formatted, and a call opens to its input and its whole output', async () => {
+  await suggest('Explain it')
+  await logOf(page).getByRole('heading', { name: 'A small shop' }).waitFor()
+  await logOf(page).getByRole('cell', { name: 'src/cart.test.js' }).waitFor()
+  await logOf(page).locator('pre', { hasText: 'export function total' }).last().waitFor()
+  await logOf(page).locator('.ending', { hasText: 'Done' }).waitFor()
+  const call = logOf(page).locator('.tool', { hasText: 'read' })
+  await call.locator('.tool-state', { hasText: 'done' }).waitFor()
+  expect(await call.locator('pre').first().isVisible()).toBe(false)
+  await call.locator('summary').press('Enter')
+  await expect.poll(() => call.locator('pre').first().textContent()).toBe('src/cart.js')
+  await expect.poll(() => call.locator('pre').last().textContent()).toContain('const taxRate = 0.2')
+})
+
+test('a command is shown whole before it is allowed, and runs once then', async () => {
+  await suggest('Run the tests')
+  const ask = logOf(page).locator('.ask')
+  await expect.poll(() => ask.locator('pre').textContent()).toBe('npm test')
+  await expect.poll(() => page.getByRole('status').textContent()).toContain('waits for your answer')
+  await press('Allow once')
+  await see('a discount does not lower the total')
+  await see('Allowed once: bash')
+  expect(await ask.count()).toBe(0)
+  expect(await logOf(page).locator('.tool').count()).toBe(1)
+})
+
+test('what is allowed for always is not asked again', async () => {
+  await suggest('What changed?')
+  await see('git status *')
+  await press('Always')
+  await see(/the last commit\./)
+  await suggest('What changed?')
+  await see(/the last commit\./)
+  expect(await logOf(page).locator('.ask, .closed-ask').count()).toBe(0)
+})
+
+test('what is rejected does not run', async () => {
+  await play('twice')
+  await press('Reject')
+  await see('Rejected: bash')
+  await logOf(page).locator('.tool-state', { hasText: 'rejected' }).waitFor()
+  await logOf(page).locator('.ending', { hasText: 'Ended early' }).waitFor()
+})
+
+test('a question is answered by an option, a change is shown as lines, and the checklist is kept', async () => {
+  await suggest('Fix the discount')
+  const todos = logOf(page).locator('.todos')
+  await see('Should the discount be taken off before or after tax?')
+  await expect.poll(() => todos.textContent()).toContain('1 of 3')
+  await press('After tax')
+  await logOf(page).locator('.diff-added', { hasText: '(1 + taxRate) - discount' }).waitFor()
+  await logOf(page).locator('.diff-removed', { hasText: 'return net * (1 + taxRate)' }).waitFor()
+  await press('Allow once')
+  await expect.poll(() => todos.textContent()).toContain('3 of 3')
+  expect(await todos.count()).toBe(1)
+  await see('Discount: After tax')
+  await see('Only src/cart.js was changed.')
+})
+
+test('several questions are answered together, by several options and in own words', async () => {
+  await play('several')
+  await press('Cart')
+  await press('Shop')
+  const answer = logOf(page).getByRole('button', { name: 'Answer', exact: true })
+  expect(await answer.isDisabled()).toBe(true)
+  await logOf(page).getByRole('textbox', { name: 'Your own answer: Reason' }).fill('Because it is short')
+  await answer.click()
+  await see('Your words arrived.')
+})
+
+test('a sub-agent is shown with its task, and what it asks is answered without a call of this chat', async () => {
+  await play('childAsks')
+  const agent = logOf(page).locator('.agent')
+  await expect.poll(() => agent.textContent()).toContain('Test it')
+  await expect.poll(() => logOf(page).locator('.ask pre').textContent()).toBe('npm test -- child')
+  await press('Allow once')
+  await see('The sub-agent is through.')
+  await expect.poll(() => agent.textContent()).toContain('completed')
+})
+
+test('a picture is shown', async () => {
+  await suggest('A picture')
+  await see('This is the picture of the last month.')
+  await expect
+    .poll(() =>
+      page.locator('figure img').evaluate((image) => 'naturalWidth' in image && Number(image.naturalWidth) > 0),
+    )
+    .toBe(true)
+})
+
+test('Stop ends the run, and says so', async () => {
+  await play('endless')
+  await see('This goes on and on.')
+  await demo.model.held('endless')
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await logOf(page).locator('.ending', { hasText: 'Stopped' }).waitFor()
+  await page.getByRole('button', { name: 'Send' }).waitFor()
+  demo.model.release('endless')
+  expect(await logOf(page).textContent()).not.toContain('Never said')
+})
+
+test('Stop ends a run that waits for a person', async () => {
+  await suggest('Run the tests')
+  await logOf(page).locator('.ask').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await logOf(page).locator('.ending', { hasText: 'Stopped' }).waitFor()
+  expect(await logOf(page).locator('.ask').count()).toBe(0)
+})
+
+test('a page that is loaded again in the middle of an answer shows all of it, once', async () => {
+  await play('resumed')
+  await see('The first half.')
+  await demo.model.held('resumed')
+  await page.reload()
+  await see('The first half.')
+  demo.model.release('resumed')
+  await logOf(page).locator('.ending', { hasText: 'Done' }).waitFor()
+  expect(await logOf(page).locator('.assistant .body').allTextContents()).toEqual(['The first half. The second half.'])
+  expect(await logOf(page).locator('.user').count()).toBe(1)
+  await page.reload()
+  await see('The second half.')
+  expect(await logOf(page).locator('.message').count()).toBe(2)
+})
+
+test('two tabs show the same, and an answer in one closes the ask in the other', async () => {
+  await play('tabs')
+  await see('Before the hold.')
+  await demo.model.held('tabs')
+  const other = await open(page.url())
+  await see('Before the hold.', other)
+  demo.model.release('tabs')
+  for (const shown of [page, other]) await logOf(shown).locator('.ask').waitFor()
+  await press('Allow once')
+  await see('It went on.')
+  await other.evaluate(`window.dispatchEvent(new Event('focus'))`)
+  await see('It went on.', other)
+  expect(await logOf(other).locator('.ask').count()).toBe(0)
+  expect(await logOf(other).locator('.message').allTextContents()).toEqual(
+    await logOf(page).locator('.message').allTextContents(),
+  )
+  await other.close()
+})
+
+test('an answer that comes too late is refused, and the page then shows how it is', async () => {
+  await suggest('Run the tests')
+  await logOf(page).locator('.ask').waitFor()
+  const other = await open(page.url())
+  await logOf(other).locator('.ask').waitFor()
+  await press('Reject')
+  await see('Rejected: bash')
+  await logOf(other).getByRole('button', { name: 'Allow once' }).click()
+  await logOf(other).getByRole('alert').waitFor()
+  await see('Rejected: bash', other)
+  expect(await logOf(other).locator('.ask').count()).toBe(0)
+  await other.close()
+  // The browser reports the refused request itself.
+  expect(errors.splice(0)).toEqual([expect.stringContaining('409')])
+})
+
+test('HTML and scripts of a model stay text, wherever they stand', async () => {
+  await play('hostile')
+  const title = await page.title()
+  const ask = logOf(page).locator('.ask')
+  await expect.poll(() => ask.locator('pre').textContent()).toBe(`npm test -- '${evil}'`)
+  await press('Allow once')
+  await see('All of it was text.')
+  for (const each of await logOf(page).locator('details > summary').all()) await each.click()
+  const log = await logOf(page).evaluate((element) => element.textContent ?? '')
+  expect(log.split(evil).length).toBeGreaterThan(6)
+  expect(await logOf(page).locator('[onerror], script').count()).toBe(0)
+  expect(await logOf(page).locator('img:not([src^="data:image/png"])').count()).toBe(0)
+  expect(await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual([
+    '/',
+    'https://example.org/',
+    expect.stringMatching(/^data:image\/png;base64,/),
+  ])
+  expect(await logOf(page).getByRole('link', { name: 'a good one' }).getAttribute('rel')).toBe(
+    'noopener noreferrer nofollow',
+  )
+  expect(await page.title()).toBe(title)
+})
+
+test('a keyboard is enough', async () => {
+  await page.goto(demo.url)
+  await page.getByRole('button', { name: 'Run the tests' }).and(page.locator(':enabled')).focus()
+  await page.keyboard.press('Enter')
+  const allow = logOf(page).getByRole('button', { name: 'Allow once' })
+  await allow.and(page.locator(':enabled')).waitFor()
+  await logOf(page).focus()
+  const isAllow = (): Promise<boolean> => allow.evaluate((button) => button.ownerDocument.activeElement === button)
+  for (let presses = 0; presses < 10 && !(await isAllow()); presses += 1) await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await see('Allowed once: bash')
+})
+
+test.each(widths)('at %i pixels, nothing is wider than the page, and what came last is in sight', async (width) => {
+  await page.setViewportSize({ width, height: 800 })
+  for (const label of ['Explain it', 'Fix the discount', 'A picture', 'Run the tests']) {
+    await suggest(label)
+    await page.locator('.ending, .ask').first().waitFor()
+    const wide = await page.evaluate(
+      `[document.documentElement, document.querySelector('.log')].map((each) => each.scrollWidth - each.clientWidth)`,
+    )
+    expect(wide).toEqual([0, 0])
+    await expect
+      .poll(() => logOf(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight))
+      .toBeLessThan(2)
+    const field = await page.getByRole('textbox', { name: 'Message' }).boundingBox()
+    expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThanOrEqual(800)
+  }
+})
+
+test('assistant-ui takes the stream of version 7: text, a question, a permission and a stop', async () => {
+  const { assistantUi = '' } = demo
+  expect(assistantUi).not.toBe('')
+  await page.goto(assistantUi)
+  await say(page, 'Please fix the discount.')
+  await press('Before tax')
+  await logOf(page).locator('.diff-added').waitFor()
+  await press('Allow once')
+  await see('Only src/cart.js was changed.')
+  await logOf(page).locator('.ending', { hasText: 'Done' }).waitFor()
+  await page.reload()
+  await see('Only src/cart.js was changed.')
+  expect(await logOf(page).locator('.message').count()).toBe(2)
+  await play('endless', assistantUi)
+  await see('This goes on and on.')
+  await demo.model.held('endless')
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await logOf(page).locator('.ending', { hasText: 'Stopped' }).waitFor()
+  demo.model.release('endless')
+})
+
+test('the page runs its own scripts alone, and reported no error', async () => {
+  const policy = (await fetch(demo.url)).headers.get('content-security-policy')
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
+  expect(policy).not.toContain('unsafe')
+  expect(errors).toEqual([])
+})
+
+test('a name that is not the loopback one, and pages of others, are refused', async () => {
+  const { host, port } = new URL(demo.url)
+  expect(await statusOf({ host })).toBe(200)
+  expect(await statusOf({ host: `evil.example:${port}` })).toBe(403)
+  const sent = await fetch(new URL('/api/chat', demo.url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: 'http://evil.example' },
+    body: '{}',
+  })
+  expect(sent.status).toBe(403)
+})
+
+function statusOf(headers: Readonly<Record<string, string>>): Promise<number | undefined> {
+  const { hostname, port } = new URL(demo.url)
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, path: '/', headers }, (response) => {
+      response.destroy()
+      resolve(response.statusCode)
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}

@@ -112,7 +112,7 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   const sessions = createWebSessions(client, clock, unknownRefusal)
   /** The requests that are being answered, streams included. Undefined once the handler is closed. */
   let open: Set<AbortController> | undefined = new Set()
-  /** The runs that this handler began, by session. A session has one at a time. */
+  /** The runs that this handler began, by session, or by chat until there is one. Each has one at a time. */
   const ownRuns = new Map<string, OwnRun>()
   return Object.assign(handle, { close })
 
@@ -181,12 +181,13 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   /** Posts the prompt and streams its reply. Refuses it while a reply runs, because its text would become part of that. */
   async function prompt(
     session: ChatSession,
-    { text, files }: Extract<ChatBody, { type: 'prompt' }>,
+    { chatId, text, files }: Extract<ChatBody, { type: 'prompt' }>,
     { signal, end }: OpenRequest,
   ): Promise<Response> {
     const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
     const own: OwnRun = { stream: undefined, isStopped: false }
-    if (sessionID !== undefined) await claim(sessionID, own)
+    if (sessionID === undefined) claim(keyOfChat(chatId), own)
+    else await claimIdle(sessionID, own)
     const feed = createFeed()
     const input = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
     const stream = postPrompt(own, input, {
@@ -195,6 +196,8 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
         if (sessionID !== undefined) return
         ownRuns.set(created, own)
         await onCreated?.(created)
+        // From now on the host knows the session.
+        ownRuns.delete(keyOfChat(chatId))
       },
     })
     void stream.result.then((reply) => {
@@ -218,13 +221,18 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   }
 
   function forget(own: OwnRun): void {
-    for (const [sessionID, run] of ownRuns) if (run === own) ownRuns.delete(sessionID)
+    for (const [key, run] of ownRuns) if (run === own) ownRuns.delete(key)
+  }
+
+  /** Makes the run the only one of this handler there. Throws a `Refusal` if there is another one. */
+  function claim(key: string, own: OwnRun): void {
+    if (ownRuns.has(key)) throw busyRefusal()
+    ownRuns.set(key, own)
   }
 
   /** Makes the run the only one of its session. Throws a `Refusal` if another one goes on there. */
-  async function claim(sessionID: string, own: OwnRun): Promise<void> {
-    if (ownRuns.has(sessionID)) throw busyRefusal()
-    ownRuns.set(sessionID, own)
+  async function claimIdle(sessionID: string, own: OwnRun): Promise<void> {
+    claim(sessionID, own)
     try {
       if (isRunning(await sessions.newestReply(sessionID))) throw busyRefusal()
       if (own.isStopped) throw new Refusal(409, 'The message was stopped before the agent got it.')
@@ -326,6 +334,11 @@ function answersIn(json: unknown, reply: Reply): readonly UIAnswer[] {
     if (!(error instanceof ReplyError)) throw error
     throw new Refusal(409, error.type === 'already-resolved' ? alreadyAnswered : error.message)
   }
+}
+
+/** Names a chat that has no session. No session has such an id. */
+function keyOfChat(chatId: string): string {
+  return `chat ${chatId}`
 }
 
 /** Returns a function that calls both. */

@@ -56,6 +56,18 @@ describe('a POST', () => {
     for (const { body } of responses) await body?.cancel()
   })
 
+  test('of each of two pages at once makes one session of a new chat', async () => {
+    const { handle, heard, created } = createStage()
+    const responses = await Promise.all([
+      handle(post(prompt('endless', 'new'))),
+      handle(post(prompt('endless', 'new'))),
+    ])
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    expect([heard.length, created.size]).toEqual([1, 1])
+    expect((await handle(post(prompt('endless', 'new')))).status).toBe(409)
+    for (const { body } of responses) await body?.cancel()
+  })
+
   test('while the run of another client goes on is refused with 409', async () => {
     const { handle, agent, client } = createStage()
     await chunksOf(await handle(post(prompt('answer'))))

@@ -1,7 +1,16 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from '@reply/core'
-import { holdAnswer, launchOpencode, type Scripts, sayText, scenarios, startModel } from '@reply/testing'
+import {
+  holdAnswer,
+  launchOpencode,
+  openCode2Password,
+  openCode2Version,
+  type Scripts,
+  sayText,
+  scenarios,
+  startModel,
+} from '@reply/testing'
 import { toListener } from '../../../examples/ui/node.ts'
 import { createChatHandler } from '../src/index.ts'
 
@@ -30,9 +39,11 @@ export async function startDialogueStage(version: string, sdk: 6 | 7) {
     own,
     ...scenarios.filter(({ name }) => played.includes(name)).map((scenario) => scenario.scripts),
   )
-  const model = await startModel({ scripts })
+  const isSecond = version === openCode2Version
+  const model = await startModel({ scripts, generation: isSecond ? 2 : 1 })
   const opencode = await launchOpencode({ version, model, config: { permission: { bash: 'ask' } } })
-  const client = connect({ url: opencode.url, directory: opencode.directory })
+  const { url: serverUrl, directory } = opencode
+  const client = connect({ url: serverUrl, directory, ...(isSecond && { password: openCode2Password }) })
   const sessions = new Map<string, string>()
   const errors: unknown[] = []
   const handle = createChatHandler(client, {

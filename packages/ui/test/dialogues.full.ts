@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { recordedVersions } from '@reply/testing'
+import { openCode2Version, recordedVersions } from '@reply/testing'
 import * as sdk6 from 'ai'
 import { expect, test } from 'vitest'
 import { startDialogueStage } from './dialogue-stage.ts'
@@ -58,6 +58,26 @@ const expected = {
   'a permission that is allowed for always': [
     ['Both ran.'],
     ['bash: output-available', 'bash: output-available'],
+    1,
+    'completed',
+    [],
+  ],
+}
+
+/** OpenCode 2 has another name for the shell, passes no reasons to the model, and its "always" covers the same command only. */
+const expectedOn2 = {
+  ...expected,
+  'a permission that is allowed once': [['I will run it.\n\nIt ran.'], ['shell: output-available'], 'completed', []],
+  'a permission that is rejected with a reason': [
+    ['I will run it.\n\nI see, I will not do that again.'],
+    'completed',
+    false,
+    [],
+  ],
+  'a permission that is allowed for always': [
+    ['Both ran.'],
+    ['shell: output-available', 'shell: output-available'],
+    2,
     'completed',
     [],
   ],
@@ -70,12 +90,13 @@ test.each([
   [6, newest],
   [7, newest],
   [6, oldest],
+  [6, openCode2Version],
 ] as const)('the chat class of the AI SDK %i talks to OpenCode %s', async (major, version) => {
   const stage = await startDialogueStage(version, major)
   try {
     const { api, control } = stage
     const shown = major === 7 ? await playOn7(api, control) : await playDialogues(sdk6, api, control)
-    expect(shown).toEqual(expected)
+    expect(shown).toEqual(version === openCode2Version ? expectedOn2 : expected)
     expect(stage.errors).toEqual([])
   } finally {
     await stage.close()

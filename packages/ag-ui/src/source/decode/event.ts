@@ -265,7 +265,7 @@ export function fileIn(content: unknown): LocalFile | undefined {
 
 const failedSchema = z.union([
   z.looseObject({ error: z.string().min(1) }).transform(({ error }) => error),
-  z.looseObject({ reply: z.looseObject({ status: z.literal('error') }) }).transform(() => ''),
+  z.looseObject({ reply: z.looseObject({ status: z.enum(['failed', 'rejected', 'forbidden']) }) }).transform(() => ''),
   // TanStack AI has no other sign of a failed call.
   z.looseObject({ tanstack: z.looseObject({ state: z.literal('output-error') }) }).transform(() => ''),
 ])
@@ -276,7 +276,9 @@ const interruptedSchema = z.looseObject({ reply: z.looseObject({ status: z.liter
 function resultOf(content: unknown, error: string | undefined, metadata: unknown) {
   const read = contentOf(content)
   const failed = error ?? failedSchema.safeParse(metadata).data
-  const isInterrupted = interruptedSchema.safeParse(metadata).success
+  const hasEndedEarly = interruptedSchema.safeParse(metadata).success
+  const isInterrupted = hasEndedEarly && read.text === ''
+  if (hasEndedEarly && !isInterrupted) return { ...read, isInterrupted, error: read.text }
   return { ...read, isInterrupted, error: failed === undefined ? undefined : failed || read.text || 'The call failed.' }
 }
 

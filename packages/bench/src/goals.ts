@@ -9,6 +9,7 @@ import { hostileGoals } from './goals/hostile.ts'
 import { pieceGoals } from './goals/pieces.ts'
 import { postgresGoals } from './goals/postgres.ts'
 import { byteGoals, peerGoals, sessionGoals } from './goals/stream.ts'
+import { uiGoals } from './goals/ui.ts'
 
 /** All measurements, in the order of the table. */
 export const goals: readonly Goal[] = [
@@ -27,6 +28,7 @@ export const goals: readonly Goal[] = [
   ...paceGoals,
   ...bridgeGoals,
   ...postgresGoals,
+  ...uiGoals,
   ...commandGoals,
   ...hostileGoals,
   ...sizeGoals,

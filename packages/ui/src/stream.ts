@@ -39,22 +39,21 @@ export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions 
     if (!isOver) feed.leave()
     isOver = true
   }
-  return new ReadableStream<UIChunk7>({
-    pull: async (controller) => {
-      while (!isOver) {
-        // Read before the state, so that no later change is missed.
-        const { hasEnded, changed } = feed.state()
-        const chunks = stream.reply ? projection.next(stream.reply) : []
-        for (const chunk of chunks) controller.enqueue(chunk)
-        if (projection.ended || hasEnded) {
-          leave()
-          controller.close()
-        } else if (chunks.length > 0) return
-        else await changed
-      }
-    },
-    cancel: leave,
-  })
+  const pull = async (controller: ReadableStreamDefaultController<UIChunk7>): Promise<void> => {
+    while (!isOver) {
+      // Read before the state, so that no later change is missed.
+      const { hasEnded, changed } = feed.state()
+      const chunks = stream.reply ? projection.next(stream.reply) : []
+      for (const chunk of chunks) controller.enqueue(chunk)
+      if (projection.ended || hasEnded) {
+        leave()
+        controller.close()
+      } else if (chunks.length > 0) return
+      else await changed
+    }
+  }
+  // Nothing is computed before it is read.
+  return new ReadableStream<UIChunk7>({ pull, cancel: leave }, { highWaterMark: 0 })
 }
 
 /** The changes of one stream, for all who read it. */

@@ -3,7 +3,7 @@ import type { SessionScopedEvent } from '@reply/core/internal'
 
 const sessionID = 'ses_many'
 const at = 1000
-const messageID = 'msg_answer'
+const answerID = 'msg_answer'
 
 /** The events of a session with a prompt, and the beginning of its answer. */
 function startEvents(): readonly ReplyEvent[] {
@@ -12,7 +12,7 @@ function startEvents(): readonly ReplyEvent[] {
     { type: 'session', at, sessionID },
     { type: 'message', at, sessionID, message: { id: 'msg_prompt', role: 'user', ...head } },
     { type: 'status', at, sessionID, status: 'busy' },
-    { type: 'message', at, sessionID, message: { id: messageID, role: 'assistant', ...head } },
+    { type: 'message', at, sessionID, message: { id: answerID, role: 'assistant', ...head } },
   ]
 }
 
@@ -21,8 +21,33 @@ export function eventsOfParts(count: number): readonly ReplyEvent[] {
   return [...startEvents(), ...Array.from({ length: count }, (_, index) => partEvents(index)).flat()]
 }
 
+/** The same with three parts in each message, as steps of a model have them. */
+export function eventsOfSteps(count: number): readonly ReplyEvent[] {
+  const parts = Array.from({ length: count }, (_, index) => {
+    const id = `msg_answer_${String(Math.floor(index / 3)).padStart(8, '0')}`
+    const message = { id, role: 'assistant', summary: false, raw: undefined } as const
+    const head: readonly ReplyEvent[] = index % 3 === 0 ? [{ type: 'message', at, sessionID, message }] : []
+    return [...head, ...partEvents(index, id)]
+  })
+  return [...startEvents().slice(0, -1), ...parts.flat()]
+}
+
+/** The events of a text in a message of its own, which grows by this many deltas. It doesn't end. */
+export function eventsOfText(deltas: number): readonly ReplyEvent[] {
+  const id = 'msg_text'
+  const part = { id: 'prt_text', messageID: id, raw: undefined, status: 'open', type: 'text', text: '' } as const
+  return [
+    { type: 'message', at, sessionID, message: { id, role: 'assistant', summary: false, raw: undefined } },
+    { type: 'part', at, sessionID, part },
+    ...Array.from({ length: deltas }, (_, index): ReplyEvent => {
+      const delta = index % 8 === 0 ? 'A sentence. ' : 'word '
+      return { type: 'delta', at, sessionID, messageID: id, partID: part.id, field: 'text', delta }
+    }),
+  ]
+}
+
 /** The events of one part: the end of a step, a call, or a text, by the remainder of its index divided by 3. */
-function partEvents(index: number): readonly SessionScopedEvent[] {
+function partEvents(index: number, messageID = answerID): readonly SessionScopedEvent[] {
   const place = { id: `prt_${String(index).padStart(8, '0')}`, messageID, raw: undefined }
   const eventOf = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
   const tokens = { input: 1, output: 1, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
@@ -71,9 +96,9 @@ function callEvents(index: number): readonly ReplyEvent[] {
   const callID = `call_${name}`
   const requestID = `per_${name}`
   const command = `ls ${name}`
-  const call = { id: `prt_${name}`, messageID, raw: undefined, type: 'tool', tool: 'bash', callID } as const
+  const call = { id: `prt_${name}`, messageID: answerID, raw: undefined, type: 'tool', tool: 'bash', callID } as const
   const eventOf = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
-  const place = { sessionID, directory: undefined, path: [sessionID], messageID, callID, requestID } as const
+  const place = { sessionID, directory: undefined, path: [sessionID], messageID: answerID, callID, requestID } as const
   const what = { type: 'permission', permission: 'bash', patterns: [command], always: [], title: 'bash' } as const
   const input = { command }
   return [

@@ -75,6 +75,9 @@ interface Place {
   readonly isAnew: boolean
 }
 
+/** How many texts of a step stay open. A retry takes back the newest ones, and only an open one can be marked by itself. */
+const maxOpenTexts = 8
+
 const noMessages: readonly Message[] = []
 const noAsks: readonly Ask[] = []
 
@@ -183,8 +186,10 @@ export function createUIProjection(
     const mayLack = lastBefore !== undefined && messages[before.length - 1]?.id !== lastBefore.id
     if (mayLack) takeBackMissing(before, messages)
     let byID: ReadonlyMap<string, Message> | undefined
-    // A loop by index, because this runs for each change over all messages.
-    for (let index = 0; index < messages.length; index += 1) {
+    // This runs for each change over all messages, so it does nothing else.
+    let index = 0
+    while (index < messages.length && messages[index] === before[index]) index += 1
+    for (; index < messages.length; index += 1) {
       const message = messages[index]
       let old = before[index]
       if (!message || old === message) continue
@@ -361,6 +366,16 @@ export function createUIProjection(
     const info: UIPartInfo = { part: id, ...(continues && { continues }) }
     out.push({ type: startOf(kind), id, providerMetadata: { reply: info } }, { type: deltaOf(kind), id, delta: text })
     openTexts.set(partID, { kind, id })
+    if (openTexts.size > maxOpenTexts) endOldest()
+  }
+
+  /** Ends the text that began first, which bounds what a reader costs. If it is taken back later, a data part tells that. */
+  function endOldest(): void {
+    for (const [partID, { kind, id }] of openTexts) {
+      out.push({ type: endOf(kind), id })
+      openTexts.delete(partID)
+      return
+    }
   }
 
   /** Tells the reader not to show a part any more. What follows of a text has a new id. */

@@ -17,6 +17,7 @@ import {
   createWebSessions,
   type Feed,
   isRunning,
+  type OpenRequest,
   Refusal,
   readText,
   refusalResponse,
@@ -91,14 +92,10 @@ export interface AgUiHandler {
 type AgentClient = Pick<Client, 'prompt' | 'watch' | 'reply' | 'answer' | 'reject' | 'abort'>
 
 /** A request that was let in. */
-interface Run {
+interface Run extends OpenRequest {
   readonly request: Request
   readonly input: RunInput
   readonly session: AgUiSession
-  /** Ends the stream, but not the reply. */
-  readonly signal: AbortSignal
-  /** Called when the stream has ended. */
-  readonly leave: () => void
 }
 
 /** How long a run waits until an answer that was sent shows in its reply, in ms. */
@@ -119,10 +116,11 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
   const { clock = systemClock } = options
   const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
   const sessions = createWebSessions(client, clock, unknownRefusal)
-  const closing = new AbortController()
-  /** Prompts that were not seen to run yet, by session, because nothing else could stop them. */
-  const posting = new Map<string, Set<ReplyStream>>()
-  return Object.assign(handle, { close: () => closing.abort() })
+  /** The prompts of this handler that have not ended, by session, because nothing else can stop one that isn't posted yet. */
+  const prompted = new Map<string, Set<ReplyStream>>()
+  /** Threads whose first message is about to be posted. */
+  const beginning = new Set<string>()
+  return Object.assign(handle, { close: readers.close })
 
   async function handle(request: Request): Promise<Response> {
     try {
@@ -134,8 +132,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
 
   /** Checks what every request needs, and does what its method says. Throws a `Refusal` or what failed. */
   async function respond(request: Request): Promise<Response> {
-    if (closing.signal.aborted)
-      throw new Refusal(503, 'The server is about to stop. Try again.', { 'retry-after': '5' })
+    readers.requireOpen()
     const { method } = request
     if (method !== 'POST' && method !== 'DELETE')
       throw new Refusal(405, `${method.slice(0, 20)} is not supported. Use POST or DELETE.`, { allow: 'POST, DELETE' })
@@ -145,13 +142,13 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     const input = readRunInput(await readText(request, maxBodyBytes))
     const session = await sessionOf(request, input.threadId)
     if (!session) throw unknownRefusal()
-    const leave = readers.admit(options.clientOf?.(request) ?? session.sessionID ?? ` ${input.threadId}`)
-    const run = { request, input, session, signal: AbortSignal.any([request.signal, closing.signal]), leave }
+    const reader = options.clientOf?.(request) ?? session.sessionID ?? `of the thread ${input.threadId}`
+    const run = { request, input, session, ...readers.open(request, reader) }
     try {
       if (input.resume.length > 0) return await resume(run)
       return input.messages.at(-1)?.role === 'user' ? await prompt(run) : await show(run, noAnswers)
     } catch (error) {
-      leave()
+      run.end()
       throw error
     }
   }
@@ -165,6 +162,8 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     const { text, files } = readPrompt(last.content)
     const before = session.sessionID === undefined ? undefined : await sessions.newestReply(session.sessionID)
     const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
+    const { threadId } = input
+    if (sessionID === undefined) begin(threadId)
     const feed = createFeed()
     const stream = client.prompt(
       { sessionID, title, agent, model, variant, guarded, system, tools, text, files },
@@ -172,12 +171,18 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
         observe: () => [observerOf(({ reply }) => feed.update(reply))],
         onPosting: async (posted) => {
           track(posted.sessionID, stream)
-          if (sessionID === undefined) await onCreated?.(posted.sessionID)
+          if (sessionID !== undefined) return
+          await onCreated?.(posted.sessionID)
+          // From now on the host knows the session.
+          beginning.delete(threadId)
         },
       },
     )
     if (sessionID !== undefined) track(sessionID, stream)
-    void stream.result.then((reply) => feed.update(reply))
+    void stream.result.then((reply) => {
+      if (sessionID === undefined) beginning.delete(threadId)
+      feed.update(reply)
+    })
     const begun = await untilReply(feed, ({ promptIDs, phase }) => promptIDs.length > 0 || phase === 'settled', signal)
     if (begun?.promptIDs.length === 0 && begun.phase === 'settled') throw notPosted(begun)
     const history = [
@@ -188,13 +193,20 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     return streamOf(run, feed, projectionOf(run, history, isMissed ? messages : undefined), () => {})
   }
 
+  /** Refuses a second first message of a thread, which would begin another session. */
+  function begin(threadId: string): void {
+    if (beginning.has(threadId))
+      throw new Refusal(409, 'The first message of this thread is about to be sent. Try again in a moment.')
+    beginning.add(threadId)
+  }
+
   /** Remembers a prompt until its reply has ended. */
   function track(sessionID: string, stream: ReplyStream): void {
-    const streams = posting.get(sessionID) ?? new Set()
-    posting.set(sessionID, streams.add(stream))
+    const streams = prompted.get(sessionID) ?? new Set()
+    prompted.set(sessionID, streams.add(stream))
     void stream.result.then(() => {
       streams.delete(stream)
-      if (streams.size === 0) posting.delete(sessionID)
+      if (streams.size === 0) prompted.delete(sessionID)
     })
   }
 
@@ -294,9 +306,9 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     }
   }
 
-  function streamOf({ signal, leave }: Run, feed: Feed, projection: AgUiProjection, release: () => void): Response {
+  function streamOf({ signal, end }: Run, feed: Feed, projection: AgUiProjection, release: () => void): Response {
     const onEnd = (): void => {
-      leave()
+      end()
       release()
     }
     const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd })
@@ -311,7 +323,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     if (!session) throw unknownRefusal()
     if (session.sessionID === undefined)
       throw new Refusal(409, 'The thread has no session yet, so nothing can be stopped. Try again in a moment.')
-    await Promise.all([...(posting.get(session.sessionID) ?? [])].map((stream) => stream.abort()))
+    await Promise.all([...(prompted.get(session.sessionID) ?? [])].map((stream) => stream.abort()))
     await client.abort(session.sessionID)
     return new Response(undefined, { status: 204 })
   }

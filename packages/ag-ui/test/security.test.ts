@@ -169,6 +169,16 @@ describe('requests', () => {
     await Promise.all([second.body?.cancel(), fourth.body?.cancel()])
   })
 
+  test('that begin a thread twice at once make one session', async () => {
+    const { handle, runs, created } = createStage()
+    const first = { threadId: 'new', ...user('Hi') }
+    const responses = await Promise.all([handle(post(first)), handle(post(first))])
+    expect(responses.map(({ status }) => status)).toEqual([200, 409])
+    await responses[0].text()
+    await (await handle(post(first))).text()
+    expect(runs.map(({ sessionID }) => sessionID)).toEqual([created.get('new'), created.get('new')])
+  })
+
   test('are refused while the server stops, which ends the streams', async () => {
     const { handle } = createStage()
     const response = await handle(post(user('endless')))

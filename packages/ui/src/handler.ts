@@ -17,6 +17,7 @@ import {
   createWebSessions,
   type Feed,
   isRunning,
+  type OpenRequest,
   Refusal,
   readText,
   refusalResponse,
@@ -110,17 +111,9 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   const { clock = systemClock } = options
   const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
   const sessions = createWebSessions(client, clock, unknownRefusal)
-  /** The requests that are being answered, streams included. Undefined once the handler is closed. */
-  let open: Set<AbortController> | undefined = new Set()
   /** The runs that this handler began, by session, or by chat until there is one. Each has one at a time. */
   const ownRuns = new Map<string, OwnRun>()
-  return Object.assign(handle, { close })
-
-  function close(): void {
-    const ending = open ?? []
-    open = undefined
-    for (const each of ending) each.abort()
-  }
+  return Object.assign(handle, { close: readers.close })
 
   async function handle(request: Request): Promise<Response> {
     try {
@@ -132,7 +125,7 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
 
   /** Checks what every request needs, and does what its method says. Throws a `Refusal` or what failed. */
   async function respond(request: Request): Promise<Response> {
-    if (!open) throw stoppingRefusal()
+    readers.requireOpen()
     const { method } = request
     if (method !== 'POST' && method !== 'GET' && method !== 'DELETE')
       throw new Refusal(405, `${method.slice(0, 20)} is not supported. Use POST, GET or DELETE.`, {
@@ -145,7 +138,7 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     if (!session) throw unknownRefusal()
     if (method === 'DELETE') return await stop(session)
     const reader = options.clientOf?.(request) ?? session.sessionID ?? `of the chat ${chatId}`
-    const opened = openRequest(request, readers.admit(reader))
+    const opened = readers.open(request, reader)
     try {
       if (body?.type === 'prompt') return await prompt(session, body, opened)
       if (body) return await answer(request, session, body, opened)
@@ -153,23 +146,6 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     } catch (error) {
       opened.end()
       throw error
-    }
-  }
-
-  /** Counts a request as open until its response has ended. Calls `leave` then. */
-  function openRequest(request: Request, leave: () => void): OpenRequest {
-    const over = new AbortController()
-    const abort = (): void => over.abort()
-    request.signal.addEventListener('abort', abort)
-    if (request.signal.aborted) abort()
-    open?.add(over)
-    return {
-      signal: over.signal,
-      end: () => {
-        request.signal.removeEventListener('abort', abort)
-        open?.delete(over)
-        leave()
-      },
     }
   }
 
@@ -318,14 +294,6 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   }
 }
 
-/** A request that is being answered. */
-interface OpenRequest {
-  /** Aborts when the request or the handler ends. */
-  readonly signal: AbortSignal
-  /** Call it when the response has ended. */
-  readonly end: () => void
-}
-
 /** The answers of a body. A body with an answer to something that the reply doesn't ask is refused as a whole. */
 function answersIn(json: unknown, reply: Reply): readonly UIAnswer[] {
   try {
@@ -367,8 +335,4 @@ function busyRefusal(): Refusal {
 
 function unknownRefusal(): Refusal {
   return new Refusal(404, 'There is no such chat, or it is not yours.')
-}
-
-function stoppingRefusal(): Refusal {
-  return new Refusal(503, 'The server is about to stop. Try again.', { 'retry-after': '5' })
 }

@@ -1,36 +1,79 @@
 import type { Clock } from '../clock.ts'
 import { Refusal } from './refusal.ts'
 
-/** The open streams of a handler. */
-export interface Readers {
-  /** Counts a stream of a client. Returns a function that ends that. Throws a `Refusal` if the client has too many. */
-  admit(client: string): () => void
-  /** Calls the function every few seconds. Returns a function that stops that. */
-  onBeat(run: () => void): () => void
+/** A request that is being answered, until its response has ended. */
+export interface OpenRequest {
+  /** Aborts when the client goes away, and when the handler is closed. */
+  readonly signal: AbortSignal
+  /** Says that the response has ended. Does nothing the second time. */
+  readonly end: () => void
 }
 
-/** Creates an empty list of streams. */
+/** The open requests of a handler. */
+export interface Readers {
+  /** Counts a request of a client. Throws a `Refusal` if the client has too many, or the handler is closed. */
+  open(request: Request, client: string): OpenRequest
+  /** Throws a `Refusal` if the handler is closed. */
+  requireOpen(): void
+  /** Calls the function every few seconds. Returns a function that stops that. */
+  onBeat(run: () => void): () => void
+  /** Aborts the open requests, and refuses later ones. */
+  close(): void
+}
+
+/** Creates an empty list of requests. */
 export function createReaders(clock: Clock, maxStreams: number, beatMs: number): Readers {
   const counts = new Map<string, number>()
+  /** Undefined once the handler is closed. */
+  let requests: Set<AbortController> | undefined = new Set()
   const beating = new Set<() => void>()
   let stopTimer: (() => void) | undefined
-  return { admit, onBeat }
+  return { open, requireOpen, onBeat, close }
 
+  function requireOpen(): void {
+    if (!requests) throw new Refusal(503, 'The server is about to stop. Try again.', { 'retry-after': '5' })
+  }
+
+  function open(request: Request, client: string): OpenRequest {
+    requireOpen()
+    const leave = admit(client)
+    const over = new AbortController()
+    const abort = (): void => over.abort()
+    request.signal.addEventListener('abort', abort)
+    if (request.signal.aborted) abort()
+    requests?.add(over)
+    let isOpen = true
+    return {
+      signal: over.signal,
+      end: () => {
+        if (!isOpen) return
+        isOpen = false
+        request.signal.removeEventListener('abort', abort)
+        requests?.delete(over)
+        leave()
+      },
+    }
+  }
+
+  /** Counts a stream of a client. Returns a function that ends that. */
   function admit(client: string): () => void {
-    const open = counts.get(client) ?? 0
-    if (open >= maxStreams) {
-      const message = `This client has ${open} open streams, and ${maxStreams} is the limit. Close one first.`
+    const count = counts.get(client) ?? 0
+    if (count >= maxStreams) {
+      const message = `This client has ${count} open streams, and ${maxStreams} is the limit. Close one first.`
       throw new Refusal(429, message, { 'retry-after': '5' })
     }
-    counts.set(client, open + 1)
-    let isCounted = true
+    counts.set(client, count + 1)
     return () => {
-      if (!isCounted) return
-      isCounted = false
       const left = (counts.get(client) ?? 1) - 1
       if (left > 0) counts.set(client, left)
       else counts.delete(client)
     }
+  }
+
+  function close(): void {
+    const ending = requests ?? []
+    requests = undefined
+    for (const each of ending) each.abort()
   }
 
   function onBeat(run: () => void): () => void {

@@ -41,14 +41,28 @@ test('a slow reader gets what is newest when it reads, and the end', async () =>
   expect(ends).toBe(1)
 })
 
-test('a client has some streams at a time, and gives one back once', () => {
-  const { admit } = createReaders(createHandClock(), 2, 5000)
-  const leave = admit('a')
-  admit('a')
-  expect(() => admit('a')).toThrow(expect.objectContaining({ status: 429 }))
-  admit('b')
-  leave()
-  leave()
-  admit('a')
-  expect(() => admit('a')).toThrow('2 open streams')
+const request = (signal?: AbortSignal): Request => new Request('http://app.example/', { ...(signal && { signal }) })
+
+test('a client has some requests at a time, and gives one back once', () => {
+  const { open } = createReaders(createHandClock(), 2, 5000)
+  const first = open(request(), 'a')
+  open(request(), 'a')
+  expect(() => open(request(), 'a')).toThrow(expect.objectContaining({ status: 429 }))
+  open(request(), 'b')
+  first.end()
+  first.end()
+  open(request(), 'a')
+  expect(() => open(request(), 'a')).toThrow('2 open streams')
+})
+
+test('a request is aborted by its client, or when the handler is closed, which refuses later ones', () => {
+  const readers = createReaders(createHandClock(), 2, 5000)
+  const client = new AbortController()
+  const left = readers.open(request(client.signal), 'a')
+  const stays = readers.open(request(), 'a')
+  client.abort()
+  expect([left.signal.aborted, stays.signal.aborted]).toEqual([true, false])
+  readers.close()
+  expect(stays.signal.aborted).toBe(true)
+  expect(() => readers.open(request(), 'b')).toThrow(expect.objectContaining({ status: 503 }))
 })

@@ -25,13 +25,14 @@ const played = [
 
 const own: Scripts = {
   'ui-held': { steps: [[sayText('It begins'), holdAnswer('ui-cut'), sayText(' and it ends.')]] },
+  'ui-restart': { steps: [[sayText('It begins'), holdAnswer('ui-restart'), sayText(' and it ends.')]] },
   'ui-two': { steps: [[sayText('Both'), holdAnswer('ui-two'), sayText(' read it.')]] },
   'ui-stopped': { steps: [[sayText('It goes on'), holdAnswer('ui-stopped'), sayText(' and on.')]] },
 }
 
 /**
  * A real OpenCode server with a scripted model, a handler in front of it, and an HTTP server that passes requests on. The paths
- * below `/control` are for dialogues in another process: `held`, `release` and `saw`.
+ * below `/control` are for dialogues in another process: `held`, `release`, `saw`, and `restart` for a new handler and client.
  */
 export async function startDialogueStage(version: string, sdk: 6 | 7) {
   const scripts = Object.assign(
@@ -42,19 +43,27 @@ export async function startDialogueStage(version: string, sdk: 6 | 7) {
   const isSecond = version === openCode2Version
   const model = await startModel({ scripts, generation: isSecond ? 2 : 1 })
   const opencode = await launchOpencode({ version, model, config: { permission: { bash: 'ask' } } })
-  const { url: serverUrl, directory } = opencode
-  const client = connect({ url: serverUrl, directory, ...(isSecond && { password: openCode2Password }) })
   const sessions = new Map<string, string>()
   const errors: unknown[] = []
-  const handle = createChatHandler(client, {
-    sessionOf: (_, chatId) => ({
-      sessionID: sessions.get(chatId),
-      onCreated: (sessionID) => sessions.set(chatId, sessionID),
-    }),
-    mayAnswer: () => true,
-    version: sdk,
-    onError: (error) => errors.push(error),
-  })
+  const open = () => {
+    const { url, directory } = opencode
+    const client = connect({ url, directory, follow: 'own', ...(isSecond && { password: openCode2Password }) })
+    const handle = createChatHandler(client, {
+      sessionOf: (_, chatId) => ({
+        sessionID: sessions.get(chatId),
+        onCreated: (sessionID) => sessions.set(chatId, sessionID),
+      }),
+      mayAnswer: () => true,
+      version: sdk,
+      onError: (error) => errors.push(error),
+    })
+    const close = async (): Promise<void> => {
+      handle.close()
+      await client.close()
+    }
+    return { handle, close }
+  }
+  let current = open()
   const server = createServer(
     toListener(async (request) => {
       const { pathname, searchParams } = new URL(request.url)
@@ -66,10 +75,14 @@ export async function startDialogueStage(version: string, sdk: 6 | 7) {
         case '/control/release':
           model.release(name)
           return new Response('')
+        case '/control/restart':
+          await current.close()
+          current = open()
+          return new Response('')
         case '/control/saw':
           return new Response(String(model.requests.some(({ body }) => JSON.stringify(body).includes(name))))
         default:
-          return await handle(request)
+          return await current.handle(request)
       }
     }),
   )
@@ -83,10 +96,9 @@ export async function startDialogueStage(version: string, sdk: 6 | 7) {
     model,
     errors,
     close: async () => {
-      handle.close()
+      await current.close()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      await client.close()
       await opencode.stop()
       await model.close()
     },

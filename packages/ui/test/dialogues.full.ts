@@ -39,6 +39,8 @@ const expected = {
     ['The run has ended, so nothing waits for an answer any more.'],
   ],
   'a page that is cut off and resumes, without a text twice': [['It begins and it ends.'], 'completed', []],
+  'a page whose server restarts in mid-stream': [['It begins and it ends.'], 'completed', []],
+  'a page whose server restarts before its answer': [['I will run it.\n\nIt ran.'], 'completed', []],
   'two pages, one of which sends while the other one reads': [['Both read it.'], ['Both read it.'], true, [busy]],
   'a page that resumes when nothing runs': [
     ['There is no such file.'],

@@ -106,6 +106,8 @@ interface Stage {
   /** Resolves when the model waits at a hold. */
   readonly held: (name: string) => Promise<void>
   readonly release: (name: string) => Promise<void>
+  /** Ends the handler and its client, and opens new ones. */
+  readonly restart: () => Promise<void>
   /** Whether the model got a text. */
   readonly saw: (text: string) => Promise<boolean>
 }
@@ -204,6 +206,31 @@ const dialogues = {
     return [one.texts().slice(1), one.outcome(), one.errors]
   },
 
+  'a page whose server restarts in mid-stream': async ({ page, held, release, restart }) => {
+    const one = page('restarted')
+    const sent = one.chat.sendMessage(prompt('ui-restart'))
+    await held('ui-restart')
+    await until(() => one.texts().at(-1) === 'It begins')
+    await restart()
+    await sent
+    const resumed = one.chat.resumeStream()
+    // Most servers store a text when it ends, so the new process may not know its beginning yet.
+    await until(() => one.chat.status !== 'ready')
+    await release('ui-restart')
+    await resumed
+    return [one.texts().slice(1), one.outcome(), one.errors]
+  },
+
+  'a page whose server restarts before its answer': async ({ page, restart }) => {
+    const one = page('restarted-asked')
+    await one.chat.sendMessage(prompt('permission-once'))
+    await one.asked()
+    await restart()
+    await one.decide(true)
+    await one.ended()
+    return [one.texts().slice(1), one.outcome(), one.errors]
+  },
+
   'two pages, one of which sends while the other one reads': async ({ page, held, release }) => {
     const [one, two] = [page('two'), page('two')]
     const sent = one.chat.sendMessage(prompt('ui-two'))
@@ -274,6 +301,7 @@ export async function playDialogues(sdk: SdkParts, api: string, control: string)
     page: pagesOf(sdk, api),
     held: async (name) => void (await ask('held', name)),
     release: async (name) => void (await ask('release', name)),
+    restart: async () => void (await ask('restart', '')),
     saw: async (name) => (await ask('saw', name)) === 'true',
   }
   const shown: Record<string, unknown> = {}

@@ -103,12 +103,12 @@ describe('a config', () => {
     [
       'a server that is an agent, too',
       { servers: { home: { url: 'ws://127.0.0.1:4500', agent: 'claude', directory: '/shop' } } },
-      'servers.home: Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex".',
+      'servers.home: Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex", and an AG-UI agent, with "agent": "ag-ui".',
     ],
     [
       'a Codex that is started, and reached at an address, too',
       { servers: { home: { url: 'ws://127.0.0.1:4500', agent: 'codex -c model="x"', directory: '/shop' } } },
-      'servers.home: Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex".',
+      'servers.home: Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex", and an AG-UI agent, with "agent": "ag-ui".',
     ],
     [
       'an address of HTTP for Codex',
@@ -123,7 +123,7 @@ describe('a config', () => {
     [
       'a folder relative to what runs elsewhere',
       { servers: { home: { url: 'ws://127.0.0.1:4500', agent: 'codex', directory: 'shop' } } },
-      'servers.home.directory: Write the whole path of the folder where Codex runs, such as "/srv/shop". It is "shop".',
+      'servers.home.directory: Write the whole path of the folder where the agent runs, such as "/srv/shop". It is "shop".',
     ],
     [
       'a Codex elsewhere without a token',
@@ -133,12 +133,12 @@ describe('a config', () => {
     [
       'a token of an agent that is started',
       { servers: { home: { agent: 'codex', directory: '/shop', token: { env: 'CODEX_TOKEN' } } } },
-      'servers.home: Remove `token`: it is for a Codex at a `url`. An OpenCode server has a `password`.',
+      'servers.home: Remove `token`: it is for a Codex or an AG-UI agent at a `url`. An OpenCode server has a `password`.',
     ],
     [
       'a token of an OpenCode server',
       { servers: { home: { url: 'http://127.0.0.1:4096', token: { env: 'CODEX_TOKEN' } } } },
-      'servers.home: Remove `token`: it is for a Codex at a `url`. An OpenCode server has a `password`.',
+      'servers.home: Remove `token`: it is for a Codex or an AG-UI agent at a `url`. An OpenCode server has a `password`.',
     ],
     [
       'a Codex with a password',
@@ -147,7 +147,27 @@ describe('a config', () => {
           home: { url: 'ws://127.0.0.1:4500', agent: 'codex', directory: '/shop', password: { env: 'PASSWORD' } },
         },
       },
-      'servers.home: Remove `username` and `password`: an agent has none. A Codex at a `url` has a `token`.',
+      'servers.home: Remove `username` and `password`: an agent has none. A Codex or an AG-UI agent at a `url` has a `token`.',
+    ],
+    [
+      'an AG-UI agent without an address',
+      { servers: { home: { agent: 'ag-ui', directory: '/shop' } } },
+      'servers.home.url: Write the address where the AG-UI agent takes runs, such as "http://127.0.0.1:8000/agent".',
+    ],
+    [
+      'an AG-UI agent elsewhere without a token',
+      { servers: { home: { agent: 'ag-ui', url: 'https://agents.example.org/shop' } } },
+      'servers.home.token: agents.example.org is another computer, so the server needs a token. Set one here and on the server.',
+    ],
+    [
+      'an AG-UI agent whose other runs should be shown',
+      { servers: { home: { agent: 'ag-ui', url: 'http://127.0.0.1:8000/agent', follow: 'all' } } },
+      'servers.home: Remove `follow` and `homeChat`: an AG-UI agent does not tell what was started elsewhere.',
+    ],
+    [
+      'kept threads of an OpenCode server',
+      { servers: { home: { url: 'http://127.0.0.1:4096', keepsThreads: true } } },
+      'servers.home: Remove `keepsThreads`: it is for "agent": "ag-ui".',
     ],
     [
       'an agent with a password',
@@ -484,6 +504,9 @@ describe('a config', () => {
       false,
       false,
     ])
+    const agUi = { url: 'http://127.0.0.1:8000/agent', agent: 'ag-ui', token: { env: 'TOKEN' }, keepsThreads: true }
+    const agUis = [agUi, { ...agUi, follow: 'all' }, { ...agUi, url: running.url }, { agent: 'ag-ui' }]
+    expect(agUis.map((home) => check({ ...least, servers: { home } }))).toEqual([true, false, false, false])
     const states = ['./state', { type: 'sqlite', folder: './state' }, { type: 'other', any: 1 }]
     expect(states.map((state) => check({ ...least, state }))).toEqual([true, true, true])
     const faultyStates = ['', { folder: './state' }, { type: 'sqlite' }, { type: 'sqlite', folder: 'a', any: 1 }]

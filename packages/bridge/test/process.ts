@@ -36,10 +36,13 @@ export async function bundleProgram(file: string, outfile: string): Promise<stri
     plugins: [
       {
         name: 'agents',
-        // The bridge imports this package by a name that esbuild can't see, because few bridges need it.
+        // The bridge imports these packages by names that esbuild can't see, because few bridges need them.
         setup: ({ onLoad }) =>
           onLoad({ filter: /bridge\/src\/servers\/connect\.ts$/ }, ({ path }) => ({
-            contents: readFileSync(path, 'utf8').replace('await import(name)', "await import('@reply/agents')"),
+            contents: readFileSync(path, 'utf8').replace(
+              'await import(name)',
+              "await (name === '@reply/agents' ? import('@reply/agents') : import('@reply/ag-ui'))",
+            ),
             loader: 'ts',
           })),
       },

@@ -25,6 +25,14 @@ test('a Codex of this computer without a token is warned about, but not about an
   expect(warnings({ ...codex, token: { env: 'CODEX_TOKEN' } })).toEqual([])
 })
 
+test('an AG-UI agent of this computer without a token is warned about', () => {
+  const agent = { agent: 'ag-ui', url: 'http://127.0.0.1:8000/agent' }
+  expect(warnings(agent)).toEqual([
+    'Every program and user of this computer can use http://127.0.0.1:8000/agent, because it has no token. Start the server with a check of `authorization: Bearer <token>`, and set its `token` in the config.',
+  ])
+  expect(warnings({ ...agent, token: { env: 'TOKEN' } })).toEqual([])
+})
+
 test('an agent that runs beside the bridge can read its environment, so the variables are named', () => {
   const agent = { agent: 'opencode acp', directory: '/srv/shop' }
   expect(warnings(agent)).toEqual([

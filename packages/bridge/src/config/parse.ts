@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { BridgeError } from '../error.ts'
 import { entryFor, placeNamed } from '../place.ts'
 import {
+  agUiAgent,
   type BridgeConfig,
   channelSchema,
   configSchema,
@@ -76,13 +77,18 @@ export function configJsonSchema(
   return { $schema, title: 'The config of a reply bridge', ...schema }
 }
 
-/** The kinds of a server's entry: an OpenCode server, an agent to start, and a Codex that runs already. */
+/** The kinds of a server's entry: an OpenCode server, an agent to start, and a Codex and an AG-UI agent that run already. */
 const serverKinds: z.core.JSONSchema.BaseSchema[] = [
   { required: ['url'], properties: { url: { pattern: '^https?:' } }, not: { required: ['agent'] } },
   { required: ['agent', 'directory'], not: { anyOf: [{ required: ['url'] }, { required: ['follow'] }] } },
   {
     required: ['url', 'agent', 'directory'],
     properties: { url: { pattern: '^wss?:' }, agent: { const: 'codex' } },
+  },
+  {
+    required: ['url', 'agent'],
+    properties: { url: { pattern: '^https?:' }, agent: { const: agUiAgent } },
+    not: { anyOf: [{ required: ['follow'] }, { required: ['homeChat'] }] },
   },
 ]
 

@@ -17,6 +17,9 @@ export type FollowMode = (typeof followModes)[number]
 /** The agent that other programs can use at an address. */
 const listeningAgent = 'codex'
 
+/** Any agent that speaks AG-UI, at an address. */
+export const agUiAgent = 'ag-ui'
+
 /** Whether a URL is that of a WebSocket. */
 function isWebSocket(url: string): boolean {
   return /^wss?:/i.test(url)
@@ -28,32 +31,32 @@ function hasCredentials(url: string): boolean {
   return username !== '' || password !== ''
 }
 
-/** A server's entry: an address, an agent to start, or the address of a Codex that runs already. */
+/** A server's entry: an address, an agent to start, or the address of a Codex or an AG-UI agent that runs already. */
 export const serverSchema = z
   .strictObject({
     url: z
       .url({ protocol: /^(https?|wss?)$/, error: 'Write an address such as "http://127.0.0.1:4096".' })
       .refine(
         (url) => !hasCredentials(url),
-        'Write the address without credentials. Use the fields `username` and `password`, or `token` for a Codex.',
+        'Write the address without credentials. Use the fields `username` and `password`, or `token` for an agent.',
       )
       .optional()
       .describe(
-        'The address of an OpenCode server. With `"agent": "codex"`, that of a running `codex app-server --listen`, for example `ws://127.0.0.1:4500`.',
+        'The address of an OpenCode server. With `"agent": "codex"`, that of a running `codex app-server --listen`, for example `ws://127.0.0.1:4500`. With `"agent": "ag-ui"`, that of an agent that speaks AG-UI, for example one of Mastra or LangGraph.',
       ),
     agent: z
       .string()
       .min(1)
       .optional()
       .describe(
-        'An agent to start instead of a server: `claude`, `codex` or another name that `@reply/agents` knows, or the command line of an agent that speaks the Agent Client Protocol, for example `opencode acp`.',
+        'An agent to start instead of a server: `claude`, `codex` or another name that `@reply/agents` knows, or the command line of an agent that speaks the Agent Client Protocol, for example `opencode acp`. `ag-ui` is not started: it is any agent that speaks AG-UI at the `url`.',
       ),
     directory: z
       .string()
       .min(1)
       .optional()
       .describe(
-        "Folder of the project on the server. Default: the server's own. Required for an agent, and relative to the config for one that is started. Keep the config, the state and the files of secrets out of it, and out of the git repository around it.",
+        "Folder of the project on the server. Default: the server's own. Required for an agent other than `ag-ui`, and relative to the config for one that is started. Keep the config, the state and the files of secrets out of it, and out of the git repository around it.",
       ),
     follow: z
       .enum(followModes)
@@ -83,6 +86,12 @@ export const serverSchema = z
     username: z.string().min(1).optional().describe('User name for the server. Default: "opencode".'),
     password: secretSource.optional(),
     token: secretSource.optional(),
+    keepsThreads: z
+      .boolean()
+      .optional()
+      .describe(
+        'For `"agent": "ag-ui"`: whether the agent keeps the messages of its threads itself, for example in a database. Sessions then go on after a restart of the bridge. Default `false`: the bridge keeps them in memory, and a restart ends them.',
+      ),
     trustPrompt: z
       .boolean()
       .optional()
@@ -92,8 +101,20 @@ export const serverSchema = z
   })
   .refine(({ url, agent }) => url !== undefined || agent !== undefined, 'Set a `url` or an `agent`.')
   .refine(
-    ({ url, agent }) => url === undefined || agent === undefined || agent === listeningAgent,
-    'Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex". Other agents are started, and an OpenCode server has a `url` alone.',
+    ({ url, agent }) => url === undefined || agent === undefined || agent === listeningAgent || agent === agUiAgent,
+    'Remove `url` or `agent`: only a Codex that runs already has both, with "agent": "codex", and an AG-UI agent, with "agent": "ag-ui". Other agents are started, and an OpenCode server has a `url` alone.',
+  )
+  .refine(({ url, agent }) => agent !== agUiAgent || (url !== undefined && !isWebSocket(url)), {
+    path: ['url'],
+    error: 'Write the address where the AG-UI agent takes runs, such as "http://127.0.0.1:8000/agent".',
+  })
+  .refine(
+    ({ agent, follow, homeChat }) => agent !== agUiAgent || (follow === undefined && homeChat === undefined),
+    'Remove `follow` and `homeChat`: an AG-UI agent does not tell what was started elsewhere.',
+  )
+  .refine(
+    ({ agent, keepsThreads }) => agent === agUiAgent || keepsThreads === undefined,
+    'Remove `keepsThreads`: it is for "agent": "ag-ui".',
   )
   .refine(({ url, agent }) => agent !== listeningAgent || url === undefined || isWebSocket(url), {
     path: ['url'],
@@ -111,7 +132,10 @@ export const serverSchema = z
     ({ homeChat, directory }) => homeChat === undefined || directory !== undefined,
     'Set a `directory` for `homeChat`: it shows only the sessions of that folder.',
   )
-  .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'Set a `directory` for the agent.')
+  .refine(
+    ({ agent, directory }) => agent === undefined || agent === agUiAgent || directory !== undefined,
+    'Set a `directory` for the agent.',
+  )
   .refine(({ url, agent, follow }) => follow === undefined || agent === undefined || url !== undefined, {
     path: ['follow'],
     error:
@@ -119,15 +143,15 @@ export const serverSchema = z
   })
   .refine(({ url, agent, directory }) => !url || !agent || !directory || win32.isAbsolute(directory), {
     path: ['directory'],
-    error: 'Write the whole path of the folder where Codex runs, such as "/srv/shop".',
+    error: 'Write the whole path of the folder where the agent runs, such as "/srv/shop".',
   })
   .refine(
     ({ agent, username, password }) => agent === undefined || (username === undefined && password === undefined),
-    'Remove `username` and `password`: an agent has none. A Codex at a `url` has a `token`.',
+    'Remove `username` and `password`: an agent has none. A Codex or an AG-UI agent at a `url` has a `token`.',
   )
   .refine(
     ({ url, agent, token }) => token === undefined || (url !== undefined && agent !== undefined),
-    'Remove `token`: it is for a Codex at a `url`. An OpenCode server has a `password`.',
+    'Remove `token`: it is for a Codex or an AG-UI agent at a `url`. An OpenCode server has a `password`.',
   )
 
 const person = z.strictObject({

@@ -2,7 +2,7 @@ import { type Client, type Clock, connect, type OnError } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
 import { type Lease, withLease } from '@reply/sink/internal'
 import type { LoadedConfig } from '../config/load.ts'
-import type { BridgeConfig } from '../config/schema.ts'
+import { agUiAgent, type BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
 import { callPermit } from './lease-context.ts'
 
@@ -31,6 +31,15 @@ type AgentSource = (
   },
 ) => Source
 
+/** `agUi` of `@reply/ag-ui`. */
+type AgUi = (options: {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly fetch?: typeof fetch | undefined
+  readonly keepsThreads: boolean | undefined
+  readonly onError: OnError | undefined
+}) => Source
+
 /** Options of `connectServer`. */
 export interface ConnectServerOptions {
   readonly secret: LoadedConfig['secret']
@@ -49,17 +58,28 @@ export interface ConnectServerOptions {
 /**
  * Connects to a server or to an agent that runs already, or starts an agent without the environment variables in `secretNames`.
  * Does not wait until it responds.
- * Rejects with a `BridgeError` of type `config` if a secret is missing, or if `@reply/agents` can't be loaded.
+ * Rejects with a `BridgeError` of type `config` if a secret is missing, or if `@reply/agents` or `@reply/ag-ui` can't be loaded.
  */
 export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<Client> {
   const { secret, secretNames, whenHeld, ...rest } = options
   const { url, agent, directory, username, password, token } = server
   // One of the members watches the server, see `ServerWatches`.
   const follow = 'own'
+  if (agent === agUiAgent && url !== undefined) {
+    const { agUi } = await loadPackage<{ readonly agUi: AgUi }>('@reply/ag-ui')
+    const source = agUi({
+      url,
+      headers: token ? { authorization: `Bearer ${secret(token)}` } : {},
+      ...(whenHeld && { fetch: callFetch(whenHeld) }),
+      keepsThreads: server.keepsThreads,
+      onError: rest.onError,
+    })
+    return connectSource(whenHeld ? leasedSource(source, whenHeld) : source, { ...rest, directory })
+  }
   if (agent !== undefined && url !== undefined) {
     const beforeChange = whenHeld && (async () => await mayChange(whenHeld))
     const listening = { cwd: directory, url, token: token && secret(token), beforeChange, onError: rest.onError }
-    const source = (await loadAgentSource())(agent, listening)
+    const source = (await loadAgents()).agentSource(agent, listening)
     // Other members use the same agent.
     return connectSource(whenHeld ? leasedSource(source, whenHeld) : source, { ...rest, follow, directory })
   }
@@ -68,7 +88,8 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
     const mcpServers = Object.entries(server.mcpServers ?? {}).map(([name, [command, ...args]]) => {
       return { name, command, args, env: [] }
     })
-    const source = (await loadAgentSource())(agent, { cwd: directory, env, mcpServers, onError: rest.onError })
+    const { agentSource } = await loadAgents()
+    const source = agentSource(agent, { cwd: directory, env, mcpServers, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
   const own = whenHeld && { fetch: callFetch(whenHeld) }
@@ -84,8 +105,11 @@ function callFetch(whenHeld: Lease): typeof fetch {
   }
 }
 
+/** Methods of requests that change nothing. */
+const readMethods: ReadonlySet<string> = new Set(['GET', 'OPTIONS'])
+
 /**
- * Returns a `fetch` that waits for the lease before each request, except for GET requests, and again right before the first byte
+ * Returns a `fetch` that waits for the lease before each request, except for GET and OPTIONS requests, and again right before the first byte
  * is sent: a process may be suspended while it connects, and another one take over meanwhile. It aborts the request when the
  * lease ends, and rejects without sending it if the caller's signal aborts first. `onSend` is called right before the request is
  * sent.
@@ -94,8 +118,9 @@ export function leasedFetch(whenHeld: Lease, onSend: () => void = () => {}): typ
   return async (input, init = {}) => {
     // The core passes `Request` objects.
     const request = new Request(input, init)
-    if (request.method === 'GET') return await fetch(input, init)
-    const { url, method, headers, signal: callerSignal } = request
+    if (readMethods.has(request.method)) return await fetch(input, init)
+    const { url, method, headers, redirect, signal: callerSignal } = request
+    const sent = { method, headers, redirect }
     const bytes = new Uint8Array(await request.arrayBuffer())
     let permitted: AbortSignal | undefined
     const allowed = async (): Promise<AbortSignal> => {
@@ -120,9 +145,9 @@ export function leasedFetch(whenHeld: Lease, onSend: () => void = () => {}): typ
       }
       try {
         if (bytes.length > 0)
-          return await fetch(url, { method, headers, signal, body: readOnDemand(bytes, permit), duplex: 'half' })
+          return await fetch(url, { ...sent, signal, body: readOnDemand(bytes, permit), duplex: 'half' })
         send()
-        return await fetch(url, { method, headers, signal })
+        return await fetch(url, { ...sent, signal })
       } catch (error) {
         if (refusal !== undefined) throw refusal
         throw permitted?.aborted && !callerSignal.aborted ? cutOffError(permitted.reason, isSent) : error
@@ -198,13 +223,17 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-/** Imports `agentSource` from `@reply/agents`. Rejects with a `BridgeError` if the package is not installed. */
-async function loadAgentSource(): Promise<AgentSource> {
+/** Imports `@reply/agents`. */
+async function loadAgents(): Promise<{ readonly agentSource: AgentSource }> {
+  return await loadPackage('@reply/agents')
+}
+
+/** Imports a package of agents. Rejects with a `BridgeError` if it is not installed. */
+async function loadPackage<T>(name: string): Promise<T> {
   // Not a dependency, because few bridges need it.
-  const name = '@reply/agents'
   try {
-    const loaded: { readonly agentSource: AgentSource } = await import(name)
-    return loaded.agentSource
+    const loaded: T = await import(name)
+    return loaded
   } catch (cause) {
     throw new BridgeError('config', `${name} could not be loaded: ${messageOf(cause)}. Install it to use agents.`, {
       cause,

@@ -2,7 +2,7 @@ import { connect as dial } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Clock } from '@reply/core'
 import { requireApart } from '../config/load.ts'
-import { type BridgeConfig, isLoopback } from '../config/schema.ts'
+import { agUiAgent, type BridgeConfig, isLoopback } from '../config/schema.ts'
 import { BridgeError } from '../error.ts'
 import { connectServer, type ServerConfig, secretNamesIn } from './connect.ts'
 
@@ -65,6 +65,7 @@ export async function requireUnexposed(
 
 /** Returns the field of the config that keeps others from using a server, and what the server is started with for that. */
 function lockOf({ agent }: Pick<ServerConfig, 'agent'>): { readonly field: string; readonly start: string } {
+  if (agent === agUiAgent) return { field: 'token', start: 'a check of `authorization: Bearer <token>`' }
   return agent === undefined
     ? { field: 'password', start: 'OPENCODE_SERVER_PASSWORD' }
     : { field: 'token', start: '`--ws-auth capability-token --ws-token-file <file>`' }

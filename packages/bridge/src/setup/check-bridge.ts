@@ -2,7 +2,7 @@ import { type Client, type Clock, ReplyError, systemClock } from '@reply/core'
 import { isNoticeChannel, type LoadChannel, loadChannel } from '../chats/load-channel.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import { parseChannel } from '../config/parse.ts'
-import type { BridgeConfig } from '../config/schema.ts'
+import { agUiAgent, type BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
 import { type ConnectServerOptions, connectServer, type ServerConfig, secretNamesIn } from '../servers/connect.ts'
 import { requireUnexposed, warningsOf } from '../servers/safety.ts'
@@ -161,6 +161,7 @@ export async function checkServer(
     if (guarded.length > 0) await requireGuardFor(client, guarded)
     const where = directory === undefined ? '' : ` in ${directory}`
     if (url === undefined) return `${agent} starts${where}`
+    if (agent === agUiAgent) return `${url} answers`
     const sessions = await client.sessions({ directory })
     const count = sessions.length === 1 ? '1 session' : `${sessions.length} sessions`
     return [`${url} answers, ${count}${where}`, ...new Set(notes)].join('\n')

@@ -61,6 +61,7 @@ function Page({ chatId }) {
           <img src="/icon.svg" alt="" />
           <h1>reply</h1>
           <p>assistant-ui before a real OpenCode server with a scripted model</p>
+          <a href="/">useChat</a>
           <a href="/assistant-ui">New chat</a>
         </header>
         <ThreadPrimitive.Viewport className="log" role="log" aria-label="Chat" tabIndex={0}>

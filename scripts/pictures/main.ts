@@ -9,6 +9,7 @@ import sharp from 'sharp'
 import { openBrowser } from '../../packages/bridge/scripts/browser.ts'
 import { chatScenes } from './chats.ts'
 import { terminalScene } from './terminal.ts'
+import { webScene } from './web.ts'
 
 const folder = fileURLToPath(new URL('../../docs/pictures', import.meta.url))
 /** The largest picture, in bytes: each clone has them. */
@@ -25,6 +26,7 @@ try {
   })
   await terminalScene(await context.newPage(), save)
   await chatScenes(await context.newPage(), save)
+  await webScene(await context.newPage(), save)
 } finally {
   await browser.close()
 }

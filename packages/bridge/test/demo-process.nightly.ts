@@ -5,9 +5,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-const script = fileURLToPath(new URL('../scripts/demo/main.ts', import.meta.url))
+const demos = [
+  ['demo:bridge', '../scripts/demo/main.ts'],
+  ['demo:web', '../../ui/scripts/demo/main.ts'],
+] as const
 
 let folder: string
 beforeAll(() => {
@@ -15,8 +18,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Runs the demo. `said()` is what it has printed. */
-function run(...args: readonly string[]): { readonly child: ChildProcess; said(): string } {
+/** Runs a demo. `said()` is what it has printed. */
+function start(path: string, args: readonly string[]): { readonly child: ChildProcess; said(): string } {
+  const script = fileURLToPath(new URL(path, import.meta.url))
   const env = { ...process.env, TMPDIR: folder }
   const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
     env,
@@ -30,56 +34,60 @@ function run(...args: readonly string[]): { readonly child: ChildProcess; said()
 /** What the demo left, besides what runs its TypeScript. */
 const leftovers = (): readonly string[] => readdirSync(folder).filter((name) => !name.startsWith('tsx'))
 
-test('Control-C ends a demo that is still starting, and nothing of it stays', async () => {
-  const { child, said } = run()
-  const ended = once(child, 'exit')
-  await expect.poll(leftovers).not.toEqual([])
-  child.kill('SIGINT')
-  expect(await ended).toEqual([130, null])
-  expect(said()).not.toContain('are running')
-  await expect.poll(leftovers).toEqual([])
-})
+describe.each(demos)('%s', (_, path) => {
+  const run = (...args: readonly string[]) => start(path, args)
 
-test('a demo that runs prints its address; Control-C ends it, and nothing of it stays', async () => {
-  const { child, said } = run()
-  const ended = once(child, 'exit')
-  await expect.poll(said).toMatch(/http:\/\/127\.0\.0\.1:\d+\//)
-  const [url = ''] = /http:\S+/.exec(said()) ?? []
-  expect((await fetch(url)).status).toBe(200)
-  child.kill('SIGINT')
-  expect(await ended).toEqual([130, null])
-  await expect(fetch(url)).rejects.toThrow()
-  expect(leftovers()).toEqual([])
-})
+  test('Control-C ends a demo that is still starting, and nothing of it stays', async () => {
+    const { child, said } = run()
+    const ended = once(child, 'exit')
+    await expect.poll(leftovers).not.toEqual([])
+    child.kill('SIGINT')
+    expect(await ended).toEqual([130, null])
+    expect(said()).not.toContain(' running')
+    await expect.poll(leftovers).toEqual([])
+  })
 
-test('what a killed demo leaves is removed', async () => {
-  const { child } = run()
-  await expect.poll(() => leftovers().flatMap((name) => readdirSync(join(folder, name)))).not.toEqual([])
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  await expect.poll(leftovers).toEqual([])
-})
+  test('a demo that runs prints its address; Control-C ends it, and nothing of it stays', async () => {
+    const { child, said } = run()
+    const ended = once(child, 'exit')
+    await expect.poll(said).toMatch(/http:\/\/127\.0\.0\.1:\d+\//)
+    const [url = ''] = /http:\S+/.exec(said()) ?? []
+    expect((await fetch(url)).status).toBe(200)
+    child.kill('SIGINT')
+    expect(await ended).toEqual([130, null])
+    await expect(fetch(url)).rejects.toThrow()
+    expect(leftovers()).toEqual([])
+  })
 
-test('a port that is none is refused with how to write it', async () => {
-  const { child, said } = run('--port', 'x')
-  expect(await once(child, 'exit')).toEqual([2, null])
-  expect(said()).toContain('--port <number>')
-})
+  test('what a killed demo leaves is removed', async () => {
+    const { child } = run()
+    await expect.poll(() => leftovers().flatMap((name) => readdirSync(join(folder, name)))).not.toEqual([])
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await expect.poll(leftovers).toEqual([])
+  })
 
-test('a port that is taken is named, with the cure, and nothing stays', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  const { child, said } = run('--port', String(port))
-  expect(await once(child, 'exit')).toEqual([1, null])
-  expect(said()).toContain(`The demo could not start: Port ${port} is taken. Give another one, or none.`)
-  expect(leftovers()).toEqual([])
-  server.close()
-})
+  test('a port that is none is refused with how to write it', async () => {
+    const { child, said } = run('--port', 'x')
+    expect(await once(child, 'exit')).toEqual([2, null])
+    expect(said()).toContain('--port <number>')
+  })
 
-test('--help says how to call it', async () => {
-  const { child, said } = run('--help')
-  expect(await once(child, 'exit')).toEqual([0, null])
-  expect(said()).toContain('--port <number>')
+  test('a port that is taken is named, with the cure, and nothing stays', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : undefined
+    const { child, said } = run('--port', String(port))
+    expect(await once(child, 'exit')).toEqual([1, null])
+    expect(said()).toContain(`The demo could not start: Port ${port} is taken. Give another one, or none.`)
+    expect(leftovers()).toEqual([])
+    server.close()
+  })
+
+  test('--help says how to call it', async () => {
+    const { child, said } = run('--help')
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(said()).toContain('--port <number>')
+  })
 })

@@ -4,7 +4,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../../bridge/scripts/browser.ts'
 import { type Demo, startWebDemo } from '../scripts/demo/demo.ts'
-import { pictureFile } from '../scripts/demo/scripts.ts'
+import { pictureFiles } from '../scripts/demo/scripts.ts'
 
 const evil = `<img src=x onerror="document.title='hacked'">`
 const evilText = `It said ${evil} and <script>document.title='hacked'</script>, with [a link](javascript:document.title='hacked'), [data](data:text/html,hacked) and [a good one](https://example.org/).`
@@ -77,7 +77,6 @@ const scripts: Scripts = {
     ],
   },
 }
-const files = { [`${evil}.png`]: pictureFile['sales.png'] }
 const widths = [360, 1280] as const
 
 let demo: Demo
@@ -87,6 +86,8 @@ const errors: string[] = []
 
 beforeAll(async () => {
   browser = await openBrowser()
+  const [picture = new Uint8Array()] = Object.values(await pictureFiles())
+  const files = { [`${evil}.png`]: picture }
   demo = await startWebDemo({ chunkDelayMs: 0, scripts, files, onError: ({ message }) => errors.push(message) })
   page = await open()
 })
@@ -212,7 +213,7 @@ test('a sub-agent is shown with its task, and what it asks is answered without a
 
 test('a picture is shown', async () => {
   await suggest('A picture')
-  await see('This is the picture of the last month.')
+  await see('The sales have more than doubled in six months.')
   await expect
     .poll(() =>
       page.locator('figure img').evaluate((image) => 'naturalWidth' in image && Number(image.naturalWidth) > 0),
@@ -302,6 +303,7 @@ test('HTML and scripts of a model stay text, wherever they stand', async () => {
   expect(await logOf(page).locator('[onerror], script').count()).toBe(0)
   expect(await logOf(page).locator('img:not([src^="data:image/png"])').count()).toBe(0)
   expect(await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual([
+    '/assistant-ui',
     '/',
     'https://example.org/',
     expect.stringMatching(/^data:image\/png;base64,/),

@@ -5,7 +5,7 @@ import { createChatHandler } from '../../src/index.ts'
 import { bundleAssistantUi, bundleChat, hasAssistantUi } from './bundle.ts'
 import { createChats } from './chats.ts'
 import { type Route, servePage } from './page-server.ts'
-import { scripts as ownScripts, permissions, pictureFile, scriptFor, suggestions } from './scripts.ts'
+import { scripts as ownScripts, permissions, pictureFiles, scriptFor, suggestions } from './scripts.ts'
 
 /** Options of `startWebDemo`. */
 export interface DemoOptions {
@@ -58,14 +58,13 @@ async function start(
   onClose: (close: () => Promise<unknown>) => void,
 ): Promise<Omit<Demo, 'close'>> {
   const { port = 0, chunkDelayMs = 12, onError = () => {}, scripts = {}, files = {} } = options
-  const bundling = bundles()
-  bundling.catch(() => undefined)
+  const scriptsOfPages = await bundles()
   const model = await startModel({
     ...{ scripts: { ...ownScripts, ...scripts }, fallback: scriptFor, chunkDelayMs, chunk: 4 },
   })
   onClose(model.close)
   const server = await launchOpencode({
-    ...{ model, files: { ...demoFiles, ...pictureFile, ...files }, config: { permission: permissions } },
+    ...{ model, files: { ...demoFiles, ...(await pictureFiles()), ...files }, config: { permission: permissions } },
   })
   onClose(server.stop)
   const client = connect({ url: server.url, directory: server.directory, onError })
@@ -82,14 +81,14 @@ async function start(
   )
   const [six, seven] = handlers
   const route: Route = async (request, path) => {
-    if (path === '/suggestions') return Response.json(suggestions)
+    if (path === '/about') return Response.json({ suggestions, hasAssistantUi })
     if (request.method === 'GET' && path.startsWith('/messages/'))
       return Response.json(await chats.messagesOf(decodeURIComponent(path.slice('/messages/'.length))))
     if (path.startsWith('/api/chat')) return await six?.(request)
     return path.startsWith('/api/7/chat') ? await seven?.(request) : undefined
   }
   const page = await servePage({
-    ...{ port, route, bundles: await bundling },
+    ...{ port, route, bundles: scriptsOfPages },
     pages: { '/': '/app.js', ...(hasAssistantUi && { '/assistant-ui': '/assistant-ui.js' }) },
   })
   onClose(page.close)

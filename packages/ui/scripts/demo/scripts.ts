@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { callTool, type Scripts, sayText } from '@reply/testing'
+import sharp from 'sharp'
 import {
   permissions as bridgePermissions,
   scriptFor as bridgeScriptFor,
@@ -13,13 +13,18 @@ export const suggestions: readonly { readonly label: string; readonly prompt: st
   { label: 'Fix the discount', prompt: 'The discount is ignored. Please fix it.' },
   { label: 'What changed?', prompt: 'Please tell me what changed.' },
   { label: 'A sub-agent', prompt: 'Please have a sub-agent review the cart.' },
-  { label: 'A picture', prompt: 'Please show me the picture of the last month.' },
-  { label: 'A long answer', prompt: 'Please tell me a long story. I may stop you.' },
+  { label: 'A picture', prompt: 'Please show me a picture of the sales.' },
+  { label: 'A story', prompt: 'Please tell me a long story. I may stop you.' },
 ]
 
-/** The file that `picture` shows, in the project of the demo's server. */
-export const pictureFile = {
-  'sales.png': readFileSync(new URL('../../../../docs/pictures/demo-console.png', import.meta.url)),
+/** Resolves with the file that `picture` shows, in the project of the demo's server: a small bar chart. */
+export async function pictureFiles(): Promise<Readonly<Record<string, Uint8Array>>> {
+  const bars = [38, 52, 45, 70, 64, 88].map(
+    (height, index) =>
+      `<rect x="${40 + index * 70}" y="${200 - 1.8 * height}" width="44" height="${1.8 * height}" rx="4" fill="#4a55c4" fill-opacity="${0.5 + 0.1 * index}"/>`,
+  )
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="224"><rect width="480" height="224" fill="#fff"/>${bars.join('')}<path d="M24 200h432" stroke="#8a8a8a"/></svg>`
+  return { 'sales.png': await sharp(Buffer.from(svg)).png().toBuffer() }
 }
 
 /** Returns the name of the script for a prompt. `other` if no pattern matches. */
@@ -34,10 +39,10 @@ export function scriptFor(prompt: string): string {
 export const scripts: Scripts = {
   ...bridgeScripts,
   picture: {
-    title: 'The last month',
+    title: 'The sales',
     steps: [[callTool('read', { filePath: 'sales.png' })]],
   },
-  attached: { steps: [[sayText('This is the picture of the last month.')]] },
+  attached: { steps: [[sayText('The sales have more than doubled in six months.')]] },
   changed: {
     title: 'What changed',
     steps: [

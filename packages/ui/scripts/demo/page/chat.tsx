@@ -31,7 +31,7 @@ export function Chat({ chatId }: { readonly chatId: string }): ReactNode {
     onError: (error) => setProblem(error.message),
   })
   const { messages, status, sendMessage, addToolApprovalResponse, addToolOutput } = chat
-  const suggestions = useSuggestions()
+  const { suggestions, hasAssistantUi } = useAbout()
   const { isLoaded, isRefreshing, refresh } = useServerState(chatId, chat, setProblem)
   const last = messages.at(-1)
   const asks = last ? pendingAsks(last) : []
@@ -56,6 +56,7 @@ export function Chat({ chatId }: { readonly chatId: string }): ReactNode {
         <img src="/icon.svg" alt="" />
         <h1>reply</h1>
         <p>useChat before a real OpenCode server with a scripted model</p>
+        {hasAssistantUi && <a href="/assistant-ui">assistant-ui</a>}
         <a href="/">New chat</a>
       </header>
       <StickyLog isBusy={isStreaming}>
@@ -98,15 +99,22 @@ export function Chat({ chatId }: { readonly chatId: string }): ReactNode {
   )
 }
 
-/** Reads the prompts that the page offers. */
-function useSuggestions(): readonly Suggestion[] {
-  const [suggestions, setSuggestions] = useState<readonly Suggestion[]>([])
+/** What the page offers. */
+interface About {
+  readonly suggestions: readonly Suggestion[]
+  /** Whether there is a page with assistant-ui. */
+  readonly hasAssistantUi: boolean
+}
+
+/** Reads what the page offers. Nothing at first, and if the server doesn't tell. */
+function useAbout(): About {
+  const [about, setAbout] = useState<About>({ suggestions: [], hasAssistantUi: false })
   useEffect(() => {
-    fetch('/suggestions')
-      .then(async (response) => setSuggestions(await response.json()))
+    fetch('/about')
+      .then(async (response) => setAbout(await response.json()))
       .catch(() => {})
   }, [])
-  return suggestions
+  return about
 }
 
 /** Says in one line what the reply of a message does. */

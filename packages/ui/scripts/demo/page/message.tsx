@@ -116,7 +116,7 @@ interface PictureProps {
 /** Shows a file whose content or address came with the message. Only `data:` and web addresses become links. */
 export function Picture({ file, info: { filename, caption } }: PictureProps): ReactNode {
   const { url, mediaType } = file
-  const name = filename ?? file.filename ?? mediaType
+  const name = filename ?? file.filename ?? `a file (${mediaType})`
   const isData = url.startsWith('data:')
   const isLink = isData || /^https?:\/\//i.test(url)
   return (
@@ -124,7 +124,12 @@ export function Picture({ file, info: { filename, caption } }: PictureProps): Re
       {isData && pictures.includes(mediaType) && <img src={url} alt={caption ?? name} />}
       <figcaption>
         {isLink ? (
-          <a href={url} {...(isData && { download: name })} target="_blank" rel="noopener noreferrer nofollow">
+          <a
+            href={url}
+            {...(isData && { download: filename ?? '' })}
+            target="_blank"
+            rel="noopener noreferrer nofollow"
+          >
             {name}
           </a>
         ) : (

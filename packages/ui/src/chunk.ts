@@ -163,6 +163,22 @@ export interface UIRetracted {
   readonly parts: readonly string[]
 }
 
+/** The data parts of a message, for `UIMessage<UIMetadata, UIDataParts>` of the AI SDK. */
+export type UIDataParts = {
+  /** Permissions and questions. */
+  readonly ask: UIAsk
+  /** Sub-agents. */
+  readonly agent: UIAgent
+  /** The checklist. */
+  readonly todos: UITodos
+  /** Files that a browser can't load. */
+  readonly file: UIFile
+  /** What the agent took back. */
+  readonly retracted: UIRetracted
+  /** A failed call of the provider. */
+  readonly retry: UIRetry
+}
+
 /** A chunk of a UI message stream of the AI SDK 6, also read by 7. It fits `UIMessageChunk` of `ai`. */
 export type UIChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata: UIMetadata }

@@ -4,6 +4,7 @@ export type {
   UIAsk,
   UIChunk,
   UIChunk7,
+  UIDataParts,
   UIFile,
   UIMetadata,
   UIPartInfo,

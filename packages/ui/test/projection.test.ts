@@ -170,6 +170,7 @@ describe('a permission', () => {
     const [first, second] = chunksFor([blocked(permits('a', { call: undefined })), blocked()])
     expect(typesOf(first ?? [])).not.toContain('tool-approval-request')
     expect(first?.at(-1)).toMatchObject({ type: 'data-ask', data: { choices: ['reject'] } })
+    expect(first?.at(-1)).not.toHaveProperty('data.toolCallId')
     const [request, data] = second ?? []
     expect(request).toMatchObject({ type: 'tool-approval-request', toolCallId: 'a' })
     expect(data).toMatchObject({
@@ -209,12 +210,30 @@ describe('a permission', () => {
     expect(typesOf(chunks7([ended]).flat())).toContain('tool-approval-response')
   })
 
-  test('that equals another one is asked for once', () => {
-    const reply = replyWith([call('a'), call('b')], { phase: 'blocked', asks: [permits('a'), permits('b')] })
-    const requests = chunksFor([reply])
-      .flat()
-      .filter(({ type }) => type === 'tool-approval-request')
-    expect(requests).toHaveLength(1)
+  test('that equals another one is asked for once, and told when that one is over', () => {
+    const parts = [call('a'), call('b')]
+    const both = replyWith(parts, { phase: 'blocked', asks: [permits('a'), permits('b')] })
+    const gone = permits('a', { status: 'withdrawn' })
+    const one = replyWith(parts, { phase: 'blocked', asks: [gone, both.asks[1] ?? gone] })
+    const [first = [], second = []] = chunksFor([both, one])
+    expect(first.filter(({ type }) => type === 'tool-approval-request')).toMatchObject([{ toolCallId: 'a' }])
+    expect(first.filter(({ type }) => type === 'data-ask')).toMatchObject([{ id: 'per_a' }])
+    expect(second.filter(({ type }) => type === 'tool-approval-request')).toMatchObject([{ toolCallId: 'b' }])
+    expect(second.filter(({ type }) => type === 'data-ask')).toMatchObject([{ id: 'per_a' }, { id: 'per_b' }])
+  })
+
+  test('of a call whose input the page can’t get any more is answered in the body', () => {
+    const messages = (more: object): readonly Message[] => [
+      message('msg_2', [call('a', { status: 'pending', input: {}, ...more })]),
+      message('msg_3', [text('b', 'Next')]),
+    ]
+    const blocked = replyWith([], { messages: messages({ status: 'running' }), phase: 'blocked', asks: [permits('a')] })
+    const [, later = []] = chunksFor([replyWith([], { messages: messages({}) }), blocked])
+    expect(typesOf(later)).toEqual(['data-ask'])
+    expect(later[0]).toMatchObject({ data: { choices: ['once', 'always', 'reject'] } })
+    expect(later[0]).not.toHaveProperty('data.toolCallId')
+    const late = chunksFor([blocked]).flat()
+    expect(late.find(({ type }) => type === 'data-ask')).toMatchObject({ data: { toolCallId: 'a' } })
   })
 
   test('comes with its details in version 7', () => {

@@ -46,6 +46,11 @@ export function askIndexOf(reply: Reply): AskIndex {
   return index
 }
 
+/** Whether a reader is told of an ask. One that equals an older one is closed with that. */
+export function isAsked(asks: AskIndex, ask: Ask): boolean {
+  return ask.status !== 'pending' || asks.isListed(ask)
+}
+
 /** What an answer names: the ask, and a digest of all that a person decides about. */
 export function answerIDOf(ask: Ask): string {
   return `${ask.requestID}.${askDigest(ask)}`

@@ -11,12 +11,12 @@ import {
 import { partChunks } from '@reply/core/internal'
 import type { UIChunk, UIChunk7, UIPartInfo } from '../chunk.ts'
 import { agentData, changedAgents, isSameAgent } from './agents.ts'
-import { askData, askIndexOf } from './asks.ts'
+import { askData, askIndexOf, isAsked } from './asks.ts'
 import { type Call, callOf, isUnfinished } from './calls.ts'
 import { fileChunk } from './file.ts'
 import { readHave } from './inbound.ts'
 import { finishMetadata, finishReasonOf, promptsOf } from './metadata.ts'
-import { toolChunks, toolView } from './tool.ts'
+import { type ToolView, toolChunks, toolView } from './tool.ts'
 
 /** A message as a page has it: `UIMessage` of the AI SDK, of any type. */
 export interface UIMessageLike {
@@ -115,6 +115,8 @@ export function createUIProjection(
   let isDataLost = false
   /** The call ids of the tool parts that are new to the reader. An ask may have come before its part. */
   const newCalls = new Set<string>()
+  /** The tool parts at which the reader can answer. */
+  const askedAt = new Set<string>()
   let out: UIChunk7[] = []
   return {
     next,
@@ -170,6 +172,7 @@ export function createUIProjection(
     openTexts.clear()
     textIDs.clear()
     toldPrompts.clear()
+    askedAt.clear()
   }
 
   function closeTexts(): void {
@@ -410,9 +413,23 @@ export function createUIProjection(
     const old = before?.type === 'tool' && last ? toolView(before, askIndexOf(last)) : undefined
     if (!before && have?.tools.get(part.id) === undefined) newCalls.add(part.callID)
     const known = isAnew ? undefined : (old ?? have?.tools.get(part.id))
-    out.push(...toolChunks({ toolCallId: part.id, isInStep, version }, known, toolView(part, askIndexOf(reply))))
+    const view = reachable(part.id, toolView(part, askIndexOf(reply)), known, isInStep)
+    out.push(...toolChunks({ toolCallId: part.id, isInStep, version }, known, view))
     const sent = before?.type === 'tool' ? before.state.attachments : undefined
     for (const file of part.state.attachments ?? []) if (!sent?.some(({ id }) => id === file.id)) sendFile(file)
+  }
+
+  /**
+   * A call without its ask, if the reader can't be shown there what it asks: a front end takes no input for a call of an earlier
+   * step. It is then answered in a body.
+   */
+  function reachable(partID: string, view: ToolView, known: ToolView | undefined, isInStep: boolean): ToolView {
+    if (!view.approval && view.isExecuted) return view
+    const isKnown = known?.approval?.id === view.approval?.id && known?.isExecuted === view.isExecuted
+    const isReachable = isInStep || known === undefined || isKnown
+    if (isReachable) askedAt.add(partID)
+    else askedAt.delete(partID)
+    return isReachable ? view : { ...view, approval: undefined, isExecuted: true }
   }
 
   /** Sends a file, unless the reader has it. */
@@ -424,16 +441,21 @@ export function createUIProjection(
   function syncAsks(reply: Reply): void {
     const before = last?.asks ?? noAsks
     if (reply.asks === before && !isDataLost && newCalls.size === 0) return
+    const asks = askIndexOf(reply)
     for (const [index, ask] of reply.asks.entries()) {
       const beside = before[index]
       const old =
         beside?.requestID === ask.requestID ? beside : before.find(({ requestID }) => requestID === ask.requestID)
-      const isDue = old !== ask || isDataLost || (ask.callID !== undefined && newCalls.has(ask.callID))
+      const isNew = old !== ask || (last !== undefined && !isAsked(askIndexOf(last), ask))
+      const isDue = isNew || isDataLost || (ask.callID !== undefined && newCalls.has(ask.callID))
       if (!isDue && ask.status !== 'pending') continue
       const call = ask.path.length > 1 ? undefined : callOf(reply, ask)
       if (call && isUnchanged(call))
         syncTool(call.part, call.part, { reply, isInStep: step === call.message.id, isAnew: false })
-      if (isDue) out.push({ type: 'data-ask', id: ask.requestID, data: askData(ask, call?.part.id) })
+      if (!isDue || !isAsked(asks, ask)) continue
+      const partID = call?.part.id
+      const isAtTool = partID !== undefined && (ask.status !== 'pending' || askedAt.has(partID))
+      out.push({ type: 'data-ask', id: ask.requestID, data: askData(ask, isAtTool ? partID : undefined) })
     }
   }
 

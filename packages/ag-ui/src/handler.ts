@@ -32,7 +32,7 @@ import type { AgUiEvent, AgUiMessage } from './event.ts'
 import { type RunInput, readPrompt, readRunInput } from './inbound.ts'
 import { type AgUiProjection, createAgUiProjection } from './projection.ts'
 
-/** A session that a request may see, and how its prompts run. All fields are the host's, none is the browser's. */
+/** A session that a request may use, and how its prompts run. All fields are the host's, none is the browser's. */
 export interface AgUiSession
   extends Pick<PromptInput, 'sessionID' | 'title' | 'agent' | 'model' | 'variant' | 'guarded' | 'system' | 'tools'> {
   /**
@@ -42,11 +42,12 @@ export interface AgUiSession
   readonly onCreated?: ((sessionID: string) => unknown) | undefined
 }
 
-/** Who may see and answer what, and the limits of `createAgUiHandler`. */
+/** Who may use and answer what, and the limits of `createAgUiHandler`. */
 export interface AgUiHandlerOptions {
   /**
-   * Finds the session of a thread that the request may see. Check the person's cookie or token here: the thread's id comes from
-   * the browser and can be anything. Return undefined for a thread of other people or an unknown one, which is refused with 404.
+   * Finds the session of a thread that the request may read, prompt and stop. A prompt can run commands on the agent's computer, so
+   * check the person's cookie or token here: the thread's id comes from the browser and can be anything. Return undefined for a
+   * thread of other people or an unknown one, which is refused with 404.
    * Return an object without `sessionID` to begin a new session with the prompt.
    */
   readonly sessionOf: (request: Request, threadId: string) => AgUiSession | undefined | Promise<AgUiSession | undefined>

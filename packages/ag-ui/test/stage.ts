@@ -1,38 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { Readable } from 'node:stream'
 import { HttpAgent } from '@ag-ui/client'
 import type { Message, ResumeEntry } from '@ag-ui/core'
 import type { Client } from '@reply/core'
 import { connectSource, createLocalAgent, type LocalRun, type SourcePrompt } from '@reply/core/source'
 import { onTestFinished } from 'vitest'
+import { toListener } from '../../../examples/ui/node.ts'
 import { type AgUiEvent, type AgUiHandler, type AgUiHandlerOptions, createAgUiHandler } from '../src/index.ts'
 
 /** Serves a handler of web requests over HTTP. Resolves with its address. */
 export async function serve(handle: (request: Request) => Promise<Response>): Promise<string> {
-  const server = createServer((incoming, outgoing) => {
-    void (async () => {
-      const gone = new AbortController()
-      outgoing.on('close', () => gone.abort())
-      const { method = 'GET', url = '/', headers } = incoming
-      const hasBody = method !== 'GET' && method !== 'DELETE'
-      const response = await handle(
-        new Request(`http://${headers.host}${url}`, {
-          method,
-          headers: Object.entries(headers).flatMap(([name, value]) =>
-            typeof value === 'string' ? [[name, value]] : [],
-          ),
-          signal: gone.signal,
-          ...(hasBody && { body: Readable.toWeb(incoming), duplex: 'half' }),
-        }),
-      )
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-      const reader = response.body?.getReader()
-      outgoing.on('close', () => void reader?.cancel().catch(() => {}))
-      for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) outgoing.write(read.value)
-      outgoing.end()
-    })()
-  })
+  const server = createServer(toListener(handle))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(async () => {

@@ -31,7 +31,7 @@ import { readAnswers, type UIAnswer } from './answers.ts'
 import { type ChatBody, chatIdIn, readChatBody } from './handler/inbound.ts'
 import { createUIProjection, type UIMessageLike } from './project/projection.ts'
 
-/** A session that a request may see, and how its prompts run. All fields are the host's, none is the browser's. */
+/** A session that a request may use, and how its prompts run. All fields are the host's, none is the browser's. */
 export interface ChatSession
   extends Pick<PromptInput, 'sessionID' | 'title' | 'agent' | 'model' | 'variant' | 'guarded' | 'system' | 'tools'> {
   /**
@@ -41,11 +41,12 @@ export interface ChatSession
   readonly onCreated?: ((sessionID: string) => unknown) | undefined
 }
 
-/** Who may see and answer what, and the limits of `createChatHandler`. */
+/** Who may use and answer what, and the limits of `createChatHandler`. */
 export interface ChatHandlerOptions {
   /**
-   * Finds the session of a chat that the request may see. Check the person's cookie or token here: the chat's id comes from the
-   * browser and can be anything. Return undefined for a chat of other people or an unknown one, which is refused with 404.
+   * Finds the session of a chat that the request may read, prompt and stop. A prompt can run commands on the agent's computer, so
+   * check the person's cookie or token here: the chat's id comes from the browser and can be anything. Return undefined for a chat
+   * of other people or an unknown one, which is refused with 404. For people who may only read, look at `request.method`: GET reads.
    * Return an object without `sessionID` to begin a new session with the prompt.
    */
   readonly sessionOf: (request: Request, chatId: string) => ChatSession | undefined | Promise<ChatSession | undefined>

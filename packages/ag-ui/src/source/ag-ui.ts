@@ -46,6 +46,9 @@ interface Work {
   waiting: readonly Waiting[]
 }
 
+/** How long a stream may stay open without another event after the end of its run, in ms. */
+const lingerMs = 5000
+
 /** How long an abort waits for the agent to take it, in ms. */
 const cancelMs = 5000
 
@@ -153,16 +156,24 @@ export function agUi(options: AgUiOptions): Source {
 
   /** Writes a stream to its run until it ends, and then ends the run or asks what it waits for. Never rejects. */
   async function readStream(work: Work, events: AsyncIterable<unknown>, runID: string): Promise<void> {
-    const { run, reader } = work
+    const { run, reader, abort } = work
     let broken: unknown
+    let stopLingering = (): void => {}
     reader.begin()
     try {
       for await (const event of events) {
         if (!run.isOpen()) break
         readEvent(work, event)
+        stopLingering()
+        const expected = reader.expects()
+        if (expected === 'nothing') break
+        // Some servers leave the connection open.
+        if (expected === 'end') stopLingering = clock.after(lingerMs, () => abort.abort())
       }
     } catch (error) {
       broken = error
+    } finally {
+      stopLingering()
     }
     if (!run.isOpen()) return void works.delete(run)
     const end = reader.end()

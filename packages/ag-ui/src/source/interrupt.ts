@@ -11,8 +11,8 @@ export interface AgUiResumeEntry {
   readonly status: 'resolved' | 'cancelled'
   /** The answer, in the shape that the interrupt asked for. Absent if it was cancelled. */
   readonly payload?: unknown
-  /** Has the reason of a rejection, for agents whose answers have no place for it. Absent without a reason. */
-  readonly metadata?: { readonly reason: string }
+  /** Has the `reason` of a rejection, for agents whose answers have no place for it. Absent without a reason. */
+  readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 /** Returns an interrupt's fields as questions, in order. The first one begins with the interrupt's message. */

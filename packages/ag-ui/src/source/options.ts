@@ -10,15 +10,15 @@ export interface AgUiInput {
   /** The run of the thread before this one. Absent for the first run. */
   readonly parentRunId?: string | undefined
   /** The agent's state as its last run left it. `{}` at first. */
-  readonly state: unknown
+  readonly state?: unknown
   /** The whole conversation, in order. */
   readonly messages: readonly unknown[]
   /** Empty: reply has no tools of a front end. */
-  readonly tools: readonly []
+  readonly tools: readonly unknown[]
   /** Empty. */
-  readonly context: readonly []
+  readonly context: readonly unknown[]
   /** Those of the options. */
-  readonly forwardedProps: unknown
+  readonly forwardedProps?: unknown
   /** The answers to all interrupts of the run before. Absent for a prompt. */
   readonly resume?: readonly AgUiResumeEntry[] | undefined
 }
@@ -75,7 +75,7 @@ export interface AgUiServerOptions extends CommonOptions {
 
 /** An AG-UI agent in your process. */
 export interface AgUiAgentOptions extends CommonOptions {
-  /** The agent. For example a `MastraAgent`, or `{ run: (input) => chat({ … }) }` with TanStack AI. */
+  /** The agent, for example a `MastraAgent` or an `HttpAgent`. Its `run` is called for each prompt, and for the answers to interrupts. */
   readonly agent: {
     run(input: AgUiInput, options: { readonly signal: AbortSignal }): AgUiStream | Promise<AgUiStream>
   }

@@ -30,6 +30,11 @@ export interface RunReader {
   begin(): void
   /** Writes what an event says. */
   push(event: WireEvent): void
+  /**
+   * What may follow in the stream: `more` until the agent says that the run has ended, and also after that while a call has no
+   * result. Otherwise `end` after an end, and `nothing` after a failure.
+   */
+  expects(): 'more' | 'end' | 'nothing'
   /** Closes what the stream left open, and returns how it ended. */
   end(): StreamEnd
   /** The run of an interrupt: the sub-agent's that asks, or the prompt's own. */
@@ -116,6 +121,13 @@ export function createRunReader(options: RunReaderOptions): RunReader {
       ending = { type: 'cut' }
     },
     push,
+    expects: () => {
+      if (ending.type === 'failed') return 'nothing'
+      if (ending.type === 'cut') return 'more'
+      // TanStack AI runs a tool after the end of the model's call, and then goes on.
+      const isWaiting = ending.type === 'success' && [...calls.values()].some(({ call }) => !isDone(call.state))
+      return isWaiting ? 'more' : 'end'
+    },
     end: () => {
       for (const lane of [root, ...lanes.values()]) closeCall(lane)
       return ending

@@ -3,7 +3,7 @@ import { connectSource } from '@reply/core/source'
 import { createHandClock, until } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { agUi } from '../../src/index.ts'
-import { call, result, say, startFakeAgent } from './fake-agent.ts'
+import { call, type FakeRun, result, say, startFakeAgent } from './fake-agent.ts'
 import { asks, inTurn, partsOf, pendingOf, sends, stage } from './stage.ts'
 
 test('a run becomes a reply: texts, thoughts, calls with their results, tokens', async () => {
@@ -475,7 +475,6 @@ test('errors say what failed, without the token, and the next prompt runs', asyn
   )
   const errors = new Map<string, string>()
   for (const text of ['credentials', 'refused', 'html', 'elsewhere', 'fails']) {
-    if (text === 'fails') continue
     const reply = await agent.client.prompt({ text }).result
     expect(reply.outcome, text).toBe('failed')
     errors.set(text, reply.error?.message ?? '')
@@ -512,6 +511,34 @@ test('a response that does not begin, and a stream that goes silent, end after t
     outcome: 'lost',
     error: { message: expect.stringContaining('within 20000 ms') },
   })
+  await client.close()
+  await agent.close()
+})
+
+test('a stream that stays open after the end of its run ends its reply, but not while a tool runs', async () => {
+  const clock = createHandClock()
+  const rest = async (): Promise<void> => await new Promise((resolve) => setTimeout(resolve, 5))
+  const streams: FakeRun[] = []
+  const agent = await startFakeAgent((run) => {
+    streams.push(run)
+    run.send(...say('m1', 'Said.'), ...(run.text === 'tool' ? call('c1', 'wait', {}) : []))
+    run.finish()
+    return 'stays'
+  })
+  const client = connectSource(agUi({ url: agent.url, clock }), { clock, random: () => 0 })
+  const open = client.prompt({ text: 'open' })
+  await until(() => open.reply !== undefined && textOf(open.reply) !== '', 'a text', 5000)
+  await rest()
+  await clock.advance(5000, rest)
+  expect((await open.result).outcome).toBe('completed')
+  const tool = client.prompt({ text: 'tool' })
+  await until(() => tool.reply !== undefined && textOf(tool.reply) !== '', 'a text', 5000)
+  await rest()
+  await clock.advance(60_000, rest)
+  expect(tool.reply?.phase).toBe('working')
+  streams[1]?.send(result('c1', 'Waited.'))
+  streams[1]?.response.end()
+  expect(partsOf(await tool.result).at(-1)).toEqual(['wait', 'completed', {}, 'Waited.'])
   await client.close()
   await agent.close()
 })

@@ -132,3 +132,19 @@ test('a tool of TanStack AI that needs no approval runs in the same stream', asy
   expect(partsOf(reply).map(([what]) => what)).toEqual(['text', 'remove', 'text'])
   expect([reply.outcome, reply.messages.length]).toEqual(['completed', 2])
 })
+
+test('TanStack AI in the same process is an agent, too', async () => {
+  const client = connectSource(
+    agUi({
+      agent: {
+        run: async (input) => {
+          const options = { adapter: adapter as unknown as AnyTextAdapter, ...(await chatParamsFromRequestBody(input)) }
+          return chat({ ...options, tools: [] } as unknown as Parameters<typeof chat>[0]) as AsyncIterable<unknown>
+        },
+      },
+    }),
+  )
+  const reply = await client.prompt({ text: 'Remove a.txt' }).result
+  expect(textOf(reply)).toContain('I remove it.')
+  await client.close()
+})

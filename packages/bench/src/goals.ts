@@ -1,4 +1,5 @@
 import type { Goal } from './goal.ts'
+import { agUiGoals } from './goals/ag-ui.ts'
 import { bridgeGoals } from './goals/bridge.ts'
 import { commandGoals, sizeGoals } from './goals/command-and-size.ts'
 import { heapGoals, historyGoals, liveGoals, resyncGoals } from './goals/connection.ts'
@@ -29,6 +30,7 @@ export const goals: readonly Goal[] = [
   ...bridgeGoals,
   ...postgresGoals,
   ...uiGoals,
+  ...agUiGoals,
   ...commandGoals,
   ...hostileGoals,
   ...sizeGoals,

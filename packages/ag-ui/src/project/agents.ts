@@ -15,6 +15,7 @@ import { partChunks } from '@reply/core/internal'
 import { fileFacts, toolFacts } from '@reply/core/show'
 import type { AgUiEvent, AgUiMessage, AgUiPatch } from '../event.ts'
 import { failureText } from './failure.ts'
+import { resultIdOf } from './messages.ts'
 
 /** The messages of a reply and of its sub-agents, as one client has them. */
 export interface Agents {
@@ -479,11 +480,6 @@ function restarted({ subagentRunId, steps, step, state, children }: Agent): Agen
 /** Attributes an event to a sub-agent. */
 function of({ subagentRunId }: Agent): { readonly subagentRunId?: string } {
   return subagentRunId === undefined ? {} : { subagentRunId }
-}
-
-/** The id of the message with the result of a call. */
-function resultIdOf(toolCallId: string): string {
-  return `${toolCallId}.result`
 }
 
 /** The id of a sub-agent's run: its session, with a number if that ran before. */

@@ -85,31 +85,36 @@ export interface ClientMessages {
   note(event: AgUiEvent): void
 }
 
+/** The id of the message with the result of a call. */
+export function resultIdOf(toolCallId: string): string {
+  return `${toolCallId}.result`
+}
+
 /** Follows which messages a client has that begins with these. */
 export function createClientMessages(initial: readonly AgUiMessage[]): ClientMessages {
-  let ids = initial.map(({ id }) => id)
-  let roles = new Map(initial.map(({ id, role }) => [id, role]))
-  const add = (id: string, role: AgUiMessage['role'], after?: string): void => {
-    if (roles.has(id)) return
-    roles.set(id, role)
-    const owner = after === undefined ? -1 : ids.lastIndexOf(after)
-    if (owner === -1) ids.push(id)
-    else ids.splice(owner + 1, 0, id)
+  let kinds = kindsOf(initial)
+  const add = (id: string, kind: MessageKind): void => {
+    if (!kinds.has(id)) kinds.set(id, kind)
   }
   return {
-    ids: () => ids,
-    thoughts: () => [...roles].flatMap(([id, role]) => (role === 'reasoning' ? [id] : [])),
+    ids: () => [...kinds].flatMap(([id, kind]) => (kind === 'answered' ? [id, resultIdOf(id)] : [id])),
+    thoughts: () => [...kinds].flatMap(([id, kind]) => (kind === 'reasoning' ? [id] : [])),
     note: (event) => {
-      if (event.type === 'MESSAGES_SNAPSHOT') {
-        ids = event.messages.map(({ id }) => id)
-        roles = new Map(event.messages.map(({ id, role }) => [id, role]))
-      } else if (event.type === 'TEXT_MESSAGE_START') add(event.messageId, event.role)
-      else if (event.type === 'REASONING_MESSAGE_START') add(event.messageId, event.role)
-      else if (event.type === 'TOOL_CALL_START') add(event.toolCallId, 'assistant')
-      else if (event.type === 'TOOL_CALL_RESULT') add(event.messageId, event.role, event.toolCallId)
-      else if (event.type === 'ACTIVITY_SNAPSHOT') add(event.messageId, 'activity')
+      if (event.type === 'MESSAGES_SNAPSHOT') kinds = kindsOf(event.messages)
+      else if (event.type === 'TEXT_MESSAGE_START') add(event.messageId, 'other')
+      else if (event.type === 'REASONING_MESSAGE_START') add(event.messageId, 'reasoning')
+      else if (event.type === 'TOOL_CALL_START') add(event.toolCallId, 'other')
+      else if (event.type === 'TOOL_CALL_RESULT') kinds.set(event.toolCallId, 'answered')
+      else if (event.type === 'ACTIVITY_SNAPSHOT') add(event.messageId, 'other')
     },
   }
+}
+
+/** `answered`: a call whose result is the next message. */
+type MessageKind = 'reasoning' | 'answered' | 'other'
+
+function kindsOf(messages: readonly AgUiMessage[]): Map<string, MessageKind> {
+  return new Map(messages.map(({ id, role }) => [id, role === 'reasoning' ? role : 'other']))
 }
 
 /**

@@ -1,0 +1,46 @@
+import { type AgUiProjection, createAgUiProjection } from '@reply/ag-ui'
+import type { Goal } from '../goal.ts'
+import { eventsOfParts, eventsOfSteps } from '../stream/many.ts'
+import { bytesOfDeltas, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
+
+const few = 20
+const many = 2000
+
+/** What it costs to send a reply to clients that speak AG-UI. */
+export const agUiGoals: readonly Goal[] = [
+  {
+    id: 'ag-ui.delta.steps',
+    what: 'one more delta as an event of AG-UI, in a reply of 2,000 parts in 667 steps, against one of 20',
+    unit: '× as long',
+    bound: { atMost: 1.3 },
+    measure: (effort) => deltaRatio(create, statesOf(eventsOfSteps(few)), statesOf(eventsOfSteps(many)), effort),
+  },
+  {
+    id: 'ag-ui.delta.parts',
+    what: 'the same with all parts in one message',
+    unit: '× as long',
+    bound: { atMost: 1.3 },
+    measure: (effort) => deltaRatio(create, statesOf(eventsOfParts(few)), statesOf(eventsOfParts(many)), effort),
+  },
+  {
+    id: 'ag-ui.bytes',
+    what: 'bytes of that delta, 2,000 parts against 20',
+    unit: '× as large',
+    bound: { atMost: 1.3 },
+    measure: () =>
+      bytesOfDeltas(create, statesOf(eventsOfSteps(many))) / bytesOfDeltas(create, statesOf(eventsOfSteps(few))),
+  },
+  {
+    id: 'ag-ui.late',
+    what: 'the whole difference for a late reader, 2,000 parts against 200',
+    unit: '× as long',
+    // Ten times the parts, and each may take half as long again, because more of them are young garbage at once.
+    bound: { atMost: 15 },
+    measure: (effort) =>
+      lateRatio(create, lastOf(statesOf(eventsOfSteps(200))), lastOf(statesOf(eventsOfSteps(many))), effort),
+  },
+]
+
+function create(): AgUiProjection {
+  return createAgUiProjection({ threadId: 'thread', runId: 'run' })
+}

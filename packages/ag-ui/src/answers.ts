@@ -1,7 +1,7 @@
 import { type Answer, type Ask, checkAnswers, type Reply, ReplyError } from '@reply/core'
-import { Refusal } from '@reply/core/internal'
+import { permissionAnswers, Refusal } from '@reply/core/internal'
 import type { ResumeEntry } from './inbound.ts'
-import { interruptIdOf, permissionAnswers, requestIDIn } from './interrupts.ts'
+import { interruptIdOf, requestIDIn } from './interrupts.ts'
 
 /** An answer to an ask that is as it was when it was shown. */
 export interface AgUiAnswer {

@@ -15,6 +15,7 @@ import {
   createReader,
   createReaders,
   createWebSessions,
+  eventStreamHeaders,
   type Feed,
   isRunning,
   type OpenRequest,
@@ -313,7 +314,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
       release()
     }
     const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd })
-    return new Response(stream, { headers: streamHeaders })
+    return new Response(stream, { headers: eventStreamHeaders })
   }
 
   /** Ends the reply of a thread. A prompt that was not posted yet is never posted. */
@@ -331,13 +332,6 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
 }
 
 const noAnswers: ReadAnswers['unanswered'] = []
-
-const streamHeaders: Readonly<Record<string, string>> = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  // nginx would otherwise hold the stream back.
-  'x-accel-buffering': 'no',
-}
 
 function unknownRefusal(): Refusal {
   return new Refusal(404, 'There is no such thread, or it is not yours.')

@@ -1,15 +1,5 @@
-import {
-  type Ask,
-  type AskDetail,
-  alwaysOffer,
-  alwaysReach,
-  askDetails,
-  askTitle,
-  escapeDeceptive,
-  type PermissionAsk,
-  type Question,
-} from '@reply/core'
-import { askDigest, type PermissionReply } from '@reply/core/internal'
+import { type Ask, type AskDetail, askDetails, askTitle, escapeDeceptive, type Question } from '@reply/core'
+import { askDigest, permissionAnswers } from '@reply/core/internal'
 import type { AgUiInterrupt } from './event.ts'
 
 /** What waits for a person, as it is in `metadata.reply` of an interrupt and in an activity of type `reply.ask`. */
@@ -50,11 +40,6 @@ export function requestIDIn(interruptId: string): string | undefined {
   return at <= 0 ? undefined : interruptId.slice(0, at)
 }
 
-/** Whether all is known that a person decides about. The input of a call often arrives after its ask. */
-export function isAskKnown(ask: Ask): boolean {
-  return ask.type === 'question' || ask.callID === undefined || ask.call !== undefined
-}
-
 /** Describes an ask for people. */
 export function askOf(ask: Ask): AgUiAsk {
   const { type, status } = ask
@@ -65,7 +50,7 @@ export function askOf(ask: Ask): AgUiAsk {
     status,
     title: askTitle(ask),
     ...(details && { details }),
-    ...(permissionAnswers(ask).includes('always') && { always: reachOf(ask) }),
+    ...(permissionAnswers(ask).includes('always') && { always: ask.always.map((pattern) => escapeDeceptive(pattern)) }),
   }
 }
 
@@ -102,20 +87,6 @@ function questionsText(questions: readonly Question[]): string {
       ].join('\n'),
     )
     .join('\n\n')
-}
-
-/** What `always` would allow from then on. */
-function reachOf(ask: PermissionAsk): readonly string[] {
-  const reach = alwaysReach(ask)
-  return reach.type === 'same' ? ask.always.map((pattern) => escapeDeceptive(pattern)) : reach.names
-}
-
-/**
- * Returns the answers that a permission can get. Nothing is allowed unseen, and `always` only if it doesn't reach too far.
- */
-export function permissionAnswers(ask: PermissionAsk): readonly PermissionReply[] {
-  if (askDetails(ask) === undefined) return ['reject']
-  return alwaysOffer(ask).type === 'offered' ? ['once', 'always', 'reject'] : ['once', 'reject']
 }
 
 /** A list for each question: labels of its options, or free text where it is allowed. */

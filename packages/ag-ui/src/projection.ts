@@ -1,6 +1,7 @@
 import { type Ask, pendingAsks, type Reply, totalUsage, type Usage } from '@reply/core'
+import { isAskKnown } from '@reply/core/internal'
 import type { AgUiEvent, AgUiMessage, AgUiMetadata, AgUiOutcome, AgUiUsage } from './event.ts'
-import { askOf, interruptOf, isAskKnown } from './interrupts.ts'
+import { askOf, interruptOf } from './interrupts.ts'
 import { createAgents } from './project/agents.ts'
 import { conversationOf, findPrompts } from './project/conversation.ts'
 import { failureText } from './project/failure.ts'

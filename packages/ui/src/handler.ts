@@ -30,6 +30,7 @@ import {
 import { readAnswers, type UIAnswer } from './answers.ts'
 import { type ChatBody, chatIdIn, readChatBody } from './handler/inbound.ts'
 import { createUIProjection, type UIMessageLike } from './project/projection.ts'
+import { streamHeaders } from './stream.ts'
 
 /** A session that a request may use, and how its prompts run. All fields are the host's, none is the browser's. */
 export interface ChatSession
@@ -316,15 +317,6 @@ function both(first: () => void, second: () => void): () => void {
     first()
     second()
   }
-}
-
-const streamHeaders: Readonly<Record<string, string>> = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  // Names the protocol, as in `UI_MESSAGE_STREAM_HEADERS` of the AI SDK.
-  'x-vercel-ai-ui-message-stream': 'v1',
-  // nginx would otherwise hold the stream back.
-  'x-accel-buffering': 'no',
 }
 
 function busyRefusal(): Refusal {

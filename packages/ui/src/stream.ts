@@ -1,4 +1,5 @@
 import { type Clock, type ReplyStream, systemClock } from '@reply/core'
+import { eventStreamHeaders } from '@reply/core/internal'
 import type { UIChunk, UIChunk7 } from './chunk.ts'
 import { createUIProjection, type UIProjectionOptions } from './project/projection.ts'
 
@@ -12,10 +13,8 @@ export interface UIStreamOptions extends UIProjectionOptions {
 export interface UIResponseOptions extends UIStreamOptions {
   /** More headers of the response. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /**
-   * How often a comment is sent, in ms, so that no proxy closes a stream in which nothing happens. Default 15,000.
-   */
-  readonly keepAliveMs?: number | undefined
+  /** How often a stream that has nothing to say sends a comment, in ms, because proxies close silent ones. Default: 5,000. */
+  readonly beatMs?: number | undefined
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined
 }
@@ -108,19 +107,16 @@ function feedOf(stream: ReplyStream): Feed {
   return feed
 }
 
-/** What tells a front end of the AI SDK that the response is a UI message stream. */
-const streamHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache',
-  connection: 'keep-alive',
+/** Headers of a response that a front end of the AI SDK takes for a UI message stream. */
+export const streamHeaders = {
+  ...eventStreamHeaders,
+  // As in `UI_MESSAGE_STREAM_HEADERS` of the AI SDK.
   'x-vercel-ai-ui-message-stream': 'v1',
-  // So that nginx doesn't hold the events back.
-  'x-accel-buffering': 'no',
 } as const
 
 /** Returns a reply as the response to `useChat`: server-sent events, and `[DONE]` at the end. Leaving it doesn't stop the reply. */
 export function toUIMessageResponse(stream: ReplyStream, options: UIResponseOptions = {}): Response {
-  const { headers, keepAliveMs = 15_000, clock = systemClock } = options
+  const { headers, beatMs = 5000, clock = systemClock } = options
   const chunks = toUIMessageStream(stream, options).getReader()
   const encoder = new TextEncoder()
   let stop = (): void => {}
@@ -129,9 +125,9 @@ export function toUIMessageResponse(stream: ReplyStream, options: UIResponseOpti
       const beat = (): void => {
         // A reader that has yet to read needs no sign of life.
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(':\n\n'))
-        stop = clock.after(keepAliveMs, beat)
+        stop = clock.after(beatMs, beat)
       }
-      stop = clock.after(keepAliveMs, beat)
+      stop = clock.after(beatMs, beat)
     },
     pull: async (controller) => {
       const { done, value } = await chunks.read()

@@ -108,6 +108,8 @@ describe('a response', () => {
     expect(response.headers.get('x-vercel-ai-ui-message-stream')).toBe('v1')
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     expect(response.headers.get('x-own')).toBe('yes')
+    // HTTP/2 forbids it.
+    expect(response.headers.get('connection')).toBeNull()
     const raw = await response.clone().text()
     expect(raw).toMatch(/^data: \{"type":"start".*\n\n/)
     expect(raw).toMatch(/\n\ndata: \[DONE\]\n\n$/)
@@ -122,7 +124,7 @@ describe('a response', () => {
   test('is kept alive while nothing happens, and leaves no timer', async () => {
     const { stream, end } = await begin()
     const clock = createHandClock()
-    const response = toUIMessageResponse(stream, { clock, keepAliveMs: 1000 })
+    const response = toUIMessageResponse(stream, { clock, beatMs: 1000 })
     const text = response.text()
     await expect.poll(() => clock.pending).toBe(1)
     await clock.advance(3500, async () => await new Promise((resolve) => setImmediate(resolve)))

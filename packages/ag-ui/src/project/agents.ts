@@ -11,7 +11,7 @@ import {
   type Todo,
   type ToolPart,
 } from '@reply/core'
-import { partChunks } from '@reply/core/internal'
+import { isLoadable, partChunks } from '@reply/core/internal'
 import { fileFacts, toolFacts } from '@reply/core/show'
 import type { AgUiEvent, AgUiMessage, AgUiPatch } from '../event.ts'
 import { failureText } from './failure.ts'
@@ -306,8 +306,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
       mime: file.mime,
       ...(size !== undefined && { size }),
       ...(caption !== undefined && { caption }),
-      // Other addresses are paths of the agent's machine, which a page can't open.
-      ...(/^(?:data|https?):/i.test(file.url) && { url: file.url }),
+      ...(isLoadable(file.url) && { url: file.url }),
     }
     emit({ type: 'ACTIVITY_SNAPSHOT', messageId, activityType: 'reply.file', content, ...of(agent) })
   }

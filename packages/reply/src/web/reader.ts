@@ -1,6 +1,14 @@
 import type { Reply } from '../reply.ts'
 import type { Feed } from './feed.ts'
 
+/** Headers of a response with server-sent events, for no cache and no proxy to hold them back. */
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  // Read by nginx.
+  'x-accel-buffering': 'no',
+} as const
+
 /** Says what one reader lacks, in the chunks of the protocol. */
 export interface ReaderProjection {
   /** Returns what is new in this state. */

@@ -5,6 +5,7 @@ import { ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
 import { createWatches, type Feed, type HeldSession, untilReply } from './feed.ts'
 import { Refusal } from './refusal.ts'
+import { isAskKnown } from './shown.ts'
 
 /** A running reply, which is watched until `release` is called. */
 export interface RunningReply {
@@ -83,8 +84,7 @@ export function createWebSessions(
   }
 
   async function whenCallsKnown(feed: Feed, signal: AbortSignal): Promise<Reply | undefined> {
-    const isKnown = (ask: Ask): boolean =>
-      ask.type === 'question' || ask.status !== 'pending' || ask.callID === undefined || ask.call !== undefined
+    const isKnown = (ask: Ask): boolean => ask.status !== 'pending' || isAskKnown(ask)
     const over = new AbortController()
     const stopTimer = clock.after(callsKnownMs, () => over.abort())
     const reply = await untilReply(feed, ({ asks }) => asks.every(isKnown), AbortSignal.any([signal, over.signal]))

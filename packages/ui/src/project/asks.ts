@@ -1,7 +1,5 @@
 import {
   type Ask,
-  alwaysOffer,
-  alwaysReach,
   askDetails,
   askTitle,
   escapeDeceptive,
@@ -10,7 +8,7 @@ import {
   type Reply,
   type ToolPart,
 } from '@reply/core'
-import { askDigest } from '@reply/core/internal'
+import { askDigest, permissionAnswers } from '@reply/core/internal'
 import type { UIAsk } from '../chunk.ts'
 
 /** The asks of a reply by what a projection looks them up by. */
@@ -61,11 +59,9 @@ export function canAllow(ask: PermissionAsk): boolean {
   return askDetails(ask) !== undefined
 }
 
-/** The answers that a permission takes. */
+/** The answers that a permission takes. Empty once it is closed. */
 export function choicesOf(ask: PermissionAsk): UIAsk['choices'] {
-  if (ask.status !== 'pending') return []
-  if (!canAllow(ask)) return ['reject']
-  return alwaysOffer(ask).type === 'offered' ? ['once', 'always', 'reject'] : ['once', 'reject']
+  return ask.status === 'pending' ? permissionAnswers(ask) : []
 }
 
 /** What a page shows of an ask. A closed one has neither its details nor choices. `toolCallId` is the tool part that it is for. */
@@ -96,13 +92,7 @@ export function askData(ask: Ask, toolCallId: string | undefined): UIAsk {
     title: askTitle(ask),
     choices,
     ...(details && { details }),
-    ...(choices.includes('always') && { always: reachOf(ask) }),
+    ...(choices.includes('always') && { always: ask.always.map((pattern) => escapeDeceptive(pattern)) }),
     ...(ask.reply && { reply: ask.reply }),
   }
-}
-
-/** The calls that "always" would allow, for people. */
-function reachOf(ask: PermissionAsk): readonly string[] {
-  const reach = alwaysReach(ask)
-  return reach.type === 'same' ? ask.always.map((pattern) => escapeDeceptive(pattern)) : reach.names
 }

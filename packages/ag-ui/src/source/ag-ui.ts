@@ -5,6 +5,7 @@ import {
   type LocalAnswer,
   type LocalAsk,
   type LocalRun,
+  type SessionRef,
   type Source,
   type SourcePrompt,
 } from '@reply/core/source'
@@ -75,7 +76,10 @@ export function agUi(options: AgUiOptions): Source {
     start: agent.check,
     // Some servers only take ids of this form for their threads.
     create: ({ directory }) => ({ sessionID: crypto.randomUUID(), directory }),
-    find: async ({ sessionID, directory }) => (keepsThreads ? { sessionID, directory } : undefined),
+    // What an agent keeps of earlier runs can't be read, so such sessions have only what their runs emit.
+    ...(keepsThreads
+      ? { find: async ({ sessionID, directory }: SessionRef) => ({ sessionID, directory }) }
+      : { read: async () => {} }),
     prompt: sendPrompt,
     cancel: cancelRun,
     close: () => {

@@ -1,4 +1,5 @@
-import { localAgentSkips, type SourceStage, sourceContract } from '@reply/core/testing'
+import type { Source } from '@reply/core/source'
+import { type ExistingSession, readableAgentSkips, type SourceStage, sourceContract } from '@reply/core/testing'
 import { test } from 'vitest'
 import { agUi } from '../../src/index.ts'
 import { call, type FakeRun, result, say, startFakeAgent } from './fake-agent.ts'
@@ -13,7 +14,7 @@ function permit(run: FakeRun, word: string, more: Readonly<Record<string, unknow
     const payload = JSON.stringify(answered.payload ?? '')
     if (payload.includes('always')) allowed.add(word)
     const isAllowed = answered.status === 'resolved' && !payload.includes('reject')
-    send(result(answered.interruptId, isAllowed ? 'a.txt' : 'Refused.', more))
+    send(result(answered.interruptId, isAllowed ? 'a.txt' : `Refused: ${answered.metadata?.reason}`, more))
     return finish()
   }
   const id = `call-${input.runId}`
@@ -49,10 +50,35 @@ async function act(run: FakeRun): Promise<'stays' | undefined> {
     send({ type: 'SUBAGENT_STARTED', subagentRunId, name: 'explore', parentToolCallId: 'task-1' })
     permit(run, 'delegate', { subagentRunId })
   } else {
+    if (text === 'helped') {
+      const subagentRunId = 'helper'
+      send({ type: 'SUBAGENT_STARTED', subagentRunId, name: 'explore' }, ...say('m0', 'I helped.', { subagentRunId }))
+      send({ type: 'SUBAGENT_FINISHED', subagentRunId })
+    }
     send(...say('m1', 'An answer.'))
     finish()
   }
   return undefined
+}
+
+/** Runs two prompts in a new session, and returns what it has then. */
+async function createExisting(source: Source): Promise<ExistingSession> {
+  const abort = new AbortController()
+  const { sessionID } = await source.create({ directory: '/project' })
+  const messageIDs = new Set<string>()
+  let idleCount = 0
+  for await (const events of source.connect({ signal: abort.signal, directory: '/project' })) {
+    for (const event of events) {
+      if (event.type === 'connected') await source.prompt({ sessionID, directory: '/project' }, { text: 'plain' })
+      if (!('sessionID' in event) || event.sessionID !== sessionID) continue
+      if (event.type === 'message') messageIDs.add(event.message.id)
+      if (event.type !== 'status' || event.status !== 'idle') continue
+      idleCount += 1
+      if (idleCount === 1) await source.prompt({ sessionID, directory: '/project' }, { text: 'helped' })
+      else abort.abort()
+    }
+  }
+  return { sessionID, messageIDs: [...messageIDs], answer: 'An answer.', childIDs: [`${sessionID}.helper`] }
 }
 
 async function setup(): Promise<SourceStage> {
@@ -73,6 +99,7 @@ async function setup(): Promise<SourceStage> {
       question: 'question',
       delegate: 'delegate',
     },
+    existing: await createExisting(source),
     secrets: ['s3cret-token'],
     close: async () => {
       source.close()
@@ -82,10 +109,10 @@ async function setup(): Promise<SourceStage> {
 }
 
 const skip = {
-  ...localAgentSkips('An AG-UI agent'),
+  ...readableAgentSkips('An AG-UI agent'),
+  'forks a session with its messages': "AG-UI can't copy a thread.",
   'lists its models': 'AG-UI does not tell which models an agent has.',
   'lists its commands': 'AG-UI has no slash commands.',
   'runs a command': 'AG-UI has no slash commands.',
-  'tells the agent why a permission is rejected': 'The answer to this interrupt is one of its choices, without words.',
 }
 for (const { name, run } of sourceContract({ name: 'an AG-UI agent', setup, skip })) test(name, run)

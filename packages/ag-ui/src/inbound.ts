@@ -158,8 +158,14 @@ export interface MessagePrompt {
  */
 export function readPrompt(content: string | readonly unknown[]): MessagePrompt {
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  const texts = parts.flatMap((part) => textSchema.safeParse(part).data?.text ?? [])
-  const files = parts.filter((part) => !textSchema.safeParse(part).success).map(toFile)
+  const texts: string[] = []
+  const files: PromptFile[] = []
+  // The first part that fits nothing ends it, because a schema takes long to refuse a value.
+  for (const part of parts) {
+    const found = textSchema.safeParse(part).data
+    if (found) texts.push(found.text)
+    else files.push(toFile(part))
+  }
   const text = texts.join('\n\n')
   if (text.trim() === '' && files.length === 0)
     throw new Refusal(400, 'The last message has neither text nor files. Send a message with text.')

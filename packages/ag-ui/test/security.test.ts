@@ -127,6 +127,8 @@ describe('threads of others', () => {
 describe('requests', () => {
   test.each<[string, number, () => Request]>([
     ['a body of 10 MB', 413, () => post(user('x'.repeat(10_000_000)))],
+    // To try each of them as a file would take half a minute.
+    ['a message of 400,000 parts', 400, () => post(user(Array.from({ length: 400_000 }, () => 0)))],
     ['a page of another site', 403, () => post(user('Hi'), { 'sec-fetch-site': 'cross-site' })],
     ['another origin', 403, () => post(user('Hi'), { origin: 'https://evil.example' })],
     ['a form', 415, () => post(user('Hi'), { 'content-type': 'application/x-www-form-urlencoded' })],

@@ -210,3 +210,20 @@ test('an error while a new session is stored is told to the host alone, and noth
   expect(String(errors[0])).toContain('hunter2')
   expect(heard).toEqual([])
 })
+
+describe('a body with too many values is refused before each one is read:', () => {
+  const many = (value: string, length: number): string => `[${Array.from({ length }, () => value).join()}]`
+  const message = (role: string, parts: string): string => `{"id":"m","role":"${role}","parts":${parts}}`
+
+  // A schema takes so long to refuse a value that a million of them would stop the server for minutes.
+  test.each([
+    ['messages', `{"id":"mine","messageId":"x","messages":${many('{}', 2_000_000)}}`],
+    ['answers', `{"id":"mine","messages":[],"answers":${many('{}', 2_000_000)}}`],
+    ['parts of a person', `{"id":"mine","messages":[${message('user', many('{}', 2_000_000))}]}`],
+    ['texts of a person', `{"id":"mine","messages":[${message('user', many('{"type":"text"}', 9000))}]}`],
+    ['parts of an assistant', `{"id":"mine","messages":[${message('assistant', many('{}', 2_000_000))}]}`],
+  ])('%s', async (_, body) => {
+    const { handle } = createStage()
+    expect((await refusal(await handle(post(body))))[0]).toBe(400)
+  })
+})

@@ -1,5 +1,6 @@
 import { ReplyError } from '@reply/core'
 import { z } from 'zod'
+import { fieldOf } from '../fields.ts'
 
 /** An answer as a page sent it. Nothing in it is checked against the reply yet. */
 export type Given =
@@ -80,14 +81,27 @@ export function givenIn(body: unknown): readonly Given[] {
 
 /** The answer at one part of a message. A tool's output may be the agent's own. */
 function givenAt(part: unknown): readonly Given[] {
-  const approval = approvalSchema.safeParse(part).data?.approval
-  if (approval) return [{ type: 'approval', id: approval.id, approved: approval.approved, reason: approval.reason }]
-  const answered = answeredSchema.safeParse(part).data
-  // The agent's own output is a text.
-  if (answered && typeof answered.output !== 'string')
-    return [
-      { type: 'tool', toolCallId: answered.toolCallId, answers: listsSchema.safeParse(answered.output).data ?? [] },
-    ]
-  const rejected = rejectedSchema.safeParse(part).data
-  return rejected ? [{ type: 'tool', toolCallId: rejected.toolCallId, answers: undefined }] : []
+  if (fieldOf(part, 'type') !== 'dynamic-tool') return []
+  switch (fieldOf(part, 'state')) {
+    case 'approval-responded': {
+      const approval = approvalSchema.safeParse(part).data?.approval
+      return approval
+        ? [{ type: 'approval', id: approval.id, approved: approval.approved, reason: approval.reason }]
+        : []
+    }
+    case 'output-available': {
+      // The agent's own output is a text.
+      if (typeof fieldOf(part, 'output') === 'string') return []
+      const answered = answeredSchema.safeParse(part).data
+      if (!answered) return []
+      const answers = listsSchema.safeParse(answered.output).data ?? []
+      return [{ type: 'tool', toolCallId: answered.toolCallId, answers }]
+    }
+    case 'output-error': {
+      const rejected = rejectedSchema.safeParse(part).data
+      return rejected ? [{ type: 'tool', toolCallId: rejected.toolCallId, answers: undefined }] : []
+    }
+    default:
+      return []
+  }
 }

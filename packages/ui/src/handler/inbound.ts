@@ -1,6 +1,7 @@
 import type { PromptFile } from '@reply/core'
 import { parseJson, Refusal } from '@reply/core/internal'
 import { z } from 'zod'
+import { fieldOf } from '../fields.ts'
 import type { UIMessageLike } from '../project/projection.ts'
 
 /** What a POST wants. */
@@ -17,15 +18,22 @@ export type ChatBody =
 /** More characters than any id that a front end makes. */
 const maxIdLength = 512
 
+/** How many messages, parts and answers a body may have: more than the longest conversation, and little enough to read each. */
+const maxItems = 10_000
+
 const bodySchema = z.object({
   id: z.string().min(1).max(maxIdLength),
-  messages: z.array(z.unknown()).default([]),
+  messages: z.array(z.unknown()).max(maxItems).default([]),
   trigger: z.string().optional(),
   messageId: z.string().nullish(),
-  answers: z.array(z.unknown()).optional(),
+  answers: z.array(z.unknown()).max(maxItems).optional(),
 })
 
-const messageSchema = z.object({ id: z.string().optional(), role: z.string(), parts: z.array(z.unknown()).default([]) })
+const messageSchema = z.object({
+  id: z.string().optional(),
+  role: z.string(),
+  parts: z.array(z.unknown()).max(maxItems).default([]),
+})
 
 const textSchema = z.object({ type: z.literal('text'), text: z.string() })
 
@@ -44,11 +52,14 @@ export function readChatBody(text: string): ChatBody {
   const json = parseJson(text)
   const body = bodySchema.safeParse(json)
   if (!body.success)
-    throw new Refusal(400, 'The body has another shape than { id, messages }, which DefaultChatTransport sends.')
+    throw new Refusal(
+      400,
+      `The body has another shape than { id, messages }, which DefaultChatTransport sends, or more than ${maxItems} messages.`,
+    )
   const { id: chatId, messages, trigger, messageId, answers } = body.data
   if (trigger === 'regenerate-message')
     throw new Refusal(400, "An agent's answer can't be generated anew, because its work is done. Send a new message.")
-  const last = messageSchema.safeParse(messages.at(-1)).data
+  const last = messageOf(messages.at(-1))
   if (last?.role !== 'user' || (answers !== undefined && answers.length > 0))
     return { type: 'answers', chatId, json, have: assistantMessage(messages, messageId ?? undefined) }
   const prompt = promptOf(last.parts)
@@ -59,17 +70,30 @@ export function readChatBody(text: string): ChatBody {
 
 /** The message that the front end adds the rest to: the named one, or else the last one, if the assistant wrote it. */
 function assistantMessage(messages: readonly unknown[], messageId: string | undefined): UIMessageLike | undefined {
-  const known = messages.flatMap((message) => messageSchema.safeParse(message).data ?? [])
-  const named = messageId === undefined ? undefined : known.findLast(({ id }) => id === messageId)
-  const { id, role, parts } = named?.role === 'assistant' ? named : (known.at(-1) ?? {})
+  const named = messageId === undefined ? undefined : messages.findLast((each) => fieldOf(each, 'id') === messageId)
+  const { id, role, parts } = messageOf(fieldOf(named, 'role') === 'assistant' ? named : messages.at(-1)) ?? {}
   return role === 'assistant' && id !== undefined && parts ? { id, parts } : undefined
+}
+
+/** Undefined without a value. Throws a `Refusal` for something that is not a message. */
+function messageOf(value: unknown): z.infer<typeof messageSchema> | undefined {
+  if (value === undefined) return undefined
+  const message = messageSchema.safeParse(value).data
+  if (!message)
+    throw new Refusal(400, `A message has another shape than { role, parts }, or more than ${maxItems} parts.`)
+  return message
 }
 
 /** The texts, joined with a blank line, and the files of a message. Other parts are not for the agent. */
 function promptOf(parts: readonly unknown[]): { readonly text: string; readonly files: readonly PromptFile[] } {
-  const texts = parts.flatMap((part) => textSchema.safeParse(part).data?.text ?? [])
-  const files = parts.filter((part) => z.object({ type: z.literal('file') }).safeParse(part).success)
-  return { text: texts.join('\n\n'), files: files.map(fileOf) }
+  const ofType = (type: string): readonly unknown[] => parts.filter((part) => fieldOf(part, 'type') === type)
+  return { text: ofType('text').map(textOfPart).join('\n\n'), files: ofType('file').map(fileOf) }
+}
+
+function textOfPart(part: unknown): string {
+  const text = textSchema.safeParse(part).data?.text
+  if (text === undefined) throw new Refusal(400, 'A text of the message has no "text".')
+  return text
 }
 
 /** A type, parameters and base64, as `FileReader.readAsDataURL` writes it. Only the beginning is matched. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { fieldOf } from '../fields.ts'
 import type { ToolView } from './tool.ts'
 
 /** What a page says that it has of a message. It decides only what that page gets, so a lie harms the liar alone. */
@@ -54,22 +55,39 @@ export function readHave(message: unknown): Have | undefined {
   const tools = new Map<string, ToolView>()
   const others = new Set<string>()
   let lastStep = new Set<string>()
-  const retracted = new Set(parsed.parts.flatMap((part) => retractedSchema.safeParse(part).data?.data.parts ?? []))
-  for (const part of parsed.parts) {
-    if (z.object({ type: z.literal('step-start') }).safeParse(part).success) lastStep = new Set()
-    const text = textSchema.safeParse(part).data
-    if (text) addText(text)
-    const tool = toolSchema.safeParse(part).data
-    if (tool) {
-      tools.set(tool.toolCallId, toolOf(tool))
-      lastStep.add(tool.toolCallId)
-    }
-    const file = fileSchema.safeParse(part).data
-    if (file) others.add(file.providerMetadata.reply.part)
-    const named = namedSchema.safeParse(part).data
-    if (named) others.add(named.id)
-  }
+  const retracted = new Set(parsed.parts.flatMap(retractedIn))
+  for (const part of parsed.parts) add(part)
   return { id: parsed.id, texts, tools, others, lastStep }
+
+  function add(part: unknown): void {
+    switch (fieldOf(part, 'type')) {
+      case 'step-start':
+        lastStep = new Set()
+        return
+      case 'text':
+      case 'reasoning': {
+        const text = textSchema.safeParse(part).data
+        return text && addText(text)
+      }
+      case 'dynamic-tool': {
+        const tool = toolSchema.safeParse(part).data
+        if (!tool) return
+        tools.set(tool.toolCallId, toolOf(tool))
+        lastStep.add(tool.toolCallId)
+        return
+      }
+      case 'file': {
+        const file = fileSchema.safeParse(part).data
+        if (file) others.add(file.providerMetadata.reply.part)
+        return
+      }
+      case 'steering-message':
+      case 'data-file': {
+        const named = namedSchema.safeParse(part).data
+        if (named) others.add(named.id)
+      }
+    }
+  }
 
   /** Adds a text to what is there of its part: it goes on with it, or takes its place. */
   function addText({ text, providerMetadata: { reply } }: z.infer<typeof textSchema>): void {
@@ -81,6 +99,12 @@ export function readHave(message: unknown): Have | undefined {
     texts.set(id, { text: isGone ? '' : reply.continues ? `${before?.text ?? ''}${text}` : text, ids })
     lastStep.add(id)
   }
+}
+
+/** The ids of the parts that a page was told to take back. */
+function retractedIn(part: unknown): readonly string[] {
+  if (fieldOf(part, 'type') !== 'data-retracted') return []
+  return retractedSchema.safeParse(part).data?.data.parts ?? []
 }
 
 /** How a page sees a call. */

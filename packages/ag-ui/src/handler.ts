@@ -3,7 +3,6 @@ import {
   type Clock,
   emptyReply,
   isEqualAsk,
-  observerOf,
   type PromptInput,
   type Reply,
   ReplyError,
@@ -19,18 +18,18 @@ import {
   type Feed,
   isRunning,
   type OpenRequest,
+  postPrompt,
   Refusal,
   readText,
   refusalResponse,
   refuseForeign,
-  reportSafely,
   requireJson,
   toRefusal,
   untilReply,
 } from '@reply/core/internal'
 import { type AgUiAnswer, type AgUiUnanswered, type ReadAnswers, readAnswers, unansweredTexts } from './answers.ts'
 import type { AgUiEvent, AgUiMessage } from './event.ts'
-import { type RunInput, readPrompt, readRunInput } from './inbound.ts'
+import { type MessagePrompt, type RunInput, readPrompt, readRunInput } from './inbound.ts'
 import { type AgUiProjection, createAgUiProjection } from './projection.ts'
 
 /** A session that a request may use, and how its prompts run. All fields are the host's, none is the browser's. */
@@ -157,42 +156,46 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
 
   /** Posts the last message and streams its reply. If one runs already, the message joins it. */
   async function prompt(run: Run): Promise<Response> {
-    const { input, session, signal } = run
+    const { input, session } = run
     const { messages } = input
     const last = messages.at(-1)
     if (last?.role !== 'user') throw new Refusal(400, 'The last message is not of a person.')
     const { text, files } = readPrompt(last.content)
     const before = session.sessionID === undefined ? undefined : await sessions.newestReply(session.sessionID)
-    const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
-    const { threadId } = input
-    if (sessionID === undefined) begin(threadId)
-    const feed = createFeed()
-    const stream = client.prompt(
-      { sessionID, title, agent, model, variant, guarded, system, tools, text, files },
-      {
-        observe: () => [observerOf(({ reply }) => feed.update(reply))],
-        onPosting: async (posted) => {
-          track(posted.sessionID, stream)
-          if (sessionID !== undefined) return
-          await onCreated?.(posted.sessionID)
-          // From now on the host knows the session.
-          beginning.delete(threadId)
-        },
-      },
-    )
-    if (sessionID !== undefined) track(sessionID, stream)
-    void stream.result.then((reply) => {
-      if (sessionID === undefined) beginning.delete(threadId)
-      feed.update(reply)
-    })
-    const begun = await untilReply(feed, ({ promptIDs, phase }) => promptIDs.length > 0 || phase === 'settled', signal)
-    if (begun?.promptIDs.length === 0 && begun.phase === 'settled') throw notPosted(begun)
+    const feed = await post(run, { text, files })
     const history = [
       ...(before && !isRunning(before) ? withReply(messages.slice(0, -1), before) : messages.slice(0, -1)),
       last,
     ]
     const isMissed = isRunning(before) || JSON.stringify(history) !== JSON.stringify(messages)
     return streamOf(run, feed, projectionOf(run, history, isMissed ? messages : undefined), () => {})
+  }
+
+  /** Posts a prompt, and remembers it until its reply has ended. Resolves once the agent has it. */
+  async function post({ input: { threadId }, session, signal }: Run, { text, files }: MessagePrompt): Promise<Feed> {
+    const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
+    if (sessionID === undefined) begin(threadId)
+    const prompt = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
+    const forget = (): void => {
+      if (sessionID === undefined) beginning.delete(threadId)
+    }
+    try {
+      const onPosting = async (postedTo: string): Promise<void> => {
+        track(postedTo, stream)
+        if (sessionID !== undefined) return
+        await onCreated?.(postedTo)
+        // From now on the host knows the session.
+        forget()
+      }
+      const { stream, feed, untilBegun } = postPrompt(client, prompt, { onPosting, onError })
+      if (sessionID !== undefined) track(sessionID, stream)
+      void stream.result.then(forget)
+      await untilBegun(signal)
+      return feed
+    } catch (error) {
+      forget()
+      throw error
+    }
   }
 
   /** Refuses a second first message of a thread, which would begin another session. */
@@ -210,13 +213,6 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
       streams.delete(stream)
       if (streams.size === 0) prompted.delete(sessionID)
     })
-  }
-
-  /** The refusal of a prompt that ended before the agent had it. The browser doesn't learn why, because that names servers. */
-  function notPosted({ outcome, error }: Reply): Refusal {
-    if (outcome === 'aborted') return new Refusal(409, 'The message was stopped before the agent got it.')
-    reportSafely(onError, new ReplyError('refused', `A prompt was not posted: ${error?.message ?? outcome}`))
-    return new Refusal(502, 'The message could not be passed to the agent. Try again.')
   }
 
   /**

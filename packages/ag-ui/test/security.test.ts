@@ -248,3 +248,13 @@ test('errors tell the browser nothing of the server', async () => {
   })
   expect(await (await thrown.handle(post({}))).text()).not.toContain('secret')
 })
+
+test('settings of a session that do not fit each other are told to the host alone, each time', async () => {
+  const { handle, errors } = createStage({ sessionOf: () => ({ guarded: true, tools: { bash: false } }) })
+  for (const _ of [1, 2]) {
+    const response = await handle(post({ threadId: 'new', ...user('Hi') }))
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('guarded')
+  }
+  expect(errors.map(String)).toEqual([expect.stringContaining('guarded'), expect.stringContaining('guarded')])
+})

@@ -1,31 +1,27 @@
 import {
   type Client,
   type Clock,
-  observerOf,
   type PromptInput,
   type Reply,
   ReplyError,
   type ReplyStream,
-  type RunOptions,
   systemClock,
 } from '@reply/core'
 import {
   alreadyAnswered,
-  createFeed,
   createReader,
   createReaders,
   createWebSessions,
   type Feed,
   isRunning,
   type OpenRequest,
+  postPrompt,
   Refusal,
   readText,
   refusalResponse,
   refuseForeign,
-  reportSafely,
   requireJson,
   toRefusal,
-  untilReply,
 } from '@reply/core/internal'
 import { readAnswers, type UIAnswer } from './answers.ts'
 import { type ChatBody, chatIdIn, readChatBody } from './handler/inbound.ts'
@@ -110,7 +106,7 @@ interface OwnRun {
  */
 export function createChatHandler(client: ChatClient, options: ChatHandlerOptions): ChatHandler {
   const { sessionOf, mayAnswer, version = 6, allowedOrigins = [], maxBodyBytes = 8 * 1024 * 1024 } = options
-  const { clock = systemClock } = options
+  const { clock = systemClock, onError } = options
   const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
   const sessions = createWebSessions(client, clock, unknownRefusal)
   /** The runs that this handler began, by session, or by chat until there is one. Each has one at a time. */
@@ -121,7 +117,7 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     try {
       return await respond(request)
     } catch (error) {
-      return refusalResponse(toRefusal(error, { unknown: unknownRefusal, onError: options.onError }))
+      return refusalResponse(toRefusal(error, { unknown: unknownRefusal, onError }))
     }
   }
 
@@ -164,34 +160,22 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   ): Promise<Response> {
     const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
     const own: OwnRun = { stream: undefined, isStopped: false }
-    if (sessionID === undefined) claim(keyOfChat(chatId), own)
-    else await claimIdle(sessionID, own)
-    const feed = createFeed()
-    const input = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
-    const stream = postPrompt(own, input, {
-      observe: () => [observerOf(({ reply }) => feed.update(reply))],
-      onPosting: async ({ sessionID: created }) => {
-        if (sessionID !== undefined) return
-        ownRuns.set(created, own)
-        await onCreated?.(created)
-        // From now on the host knows the session.
-        ownRuns.delete(keyOfChat(chatId))
-      },
-    })
-    void stream.result.then((reply) => {
-      forget(own)
-      feed.update(reply)
-    })
-    const begun = await untilReply(feed, (reply) => reply.promptIDs.length > 0 || reply.phase === 'settled', signal)
-    if (begun?.promptIDs.length === 0 && begun.phase === 'settled') throw notPosted(begun)
-    return streamOf(feed, undefined, signal, end)
-  }
-
-  /** Posts the prompt. If it can't be posted at all, throws `invalid` and forgets the run. */
-  function postPrompt(own: OwnRun, input: PromptInput, runOptions: RunOptions): ReplyStream {
+    const onPosting = async (created: string): Promise<void> => {
+      if (sessionID !== undefined) return
+      ownRuns.set(created, own)
+      await onCreated?.(created)
+      // From now on the host knows the session.
+      ownRuns.delete(keyOfChat(chatId))
+    }
     try {
-      own.stream = client.prompt(input, runOptions)
-      return own.stream
+      if (sessionID === undefined) claim(keyOfChat(chatId), own)
+      else await claimIdle(sessionID, own)
+      const input = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
+      const { stream, feed, untilBegun } = postPrompt(client, input, { onPosting, onError })
+      own.stream = stream
+      void stream.result.then(() => forget(own))
+      await untilBegun(signal)
+      return streamOf(feed, undefined, signal, end)
     } catch (error) {
       forget(own)
       throw error
@@ -211,20 +195,8 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   /** Makes the run the only one of its session. Throws a `Refusal` if another one goes on there. */
   async function claimIdle(sessionID: string, own: OwnRun): Promise<void> {
     claim(sessionID, own)
-    try {
-      if (isRunning(await sessions.newestReply(sessionID))) throw busyRefusal()
-      if (own.isStopped) throw new Refusal(409, 'The message was stopped before the agent got it.')
-    } catch (error) {
-      forget(own)
-      throw error
-    }
-  }
-
-  /** The refusal of a prompt that ended before the agent had it. The browser doesn't learn why, because that names servers. */
-  function notPosted({ outcome, error }: Reply): Refusal {
-    if (outcome === 'aborted') return new Refusal(409, 'The message was stopped before the agent got it.')
-    reportSafely(options.onError, new Error(`A prompt was not posted: ${error?.message ?? outcome}`))
-    return new Refusal(502, 'The message could not be passed to the agent. Try again.')
+    if (isRunning(await sessions.newestReply(sessionID))) throw busyRefusal()
+    if (own.isStopped) throw new Refusal(409, 'The message was stopped before the agent got it.')
   }
 
   /** Streams the running reply from its beginning on. Responds with 204 if nothing runs. */

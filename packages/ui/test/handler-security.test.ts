@@ -227,3 +227,13 @@ describe('a body with too many values is refused before each one is read:', () =
     expect((await refusal(await handle(post(body))))[0]).toBe(400)
   })
 })
+
+test('settings of a session that do not fit each other are told to the host alone, each time', async () => {
+  const { handle, errors } = createStage({ sessionOf: () => ({ guarded: true, tools: { bash: false } }) })
+  for (const _ of [1, 2]) {
+    const response = await handle(post(prompt('answer', 'new')))
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('guarded')
+  }
+  expect(errors.map(String)).toEqual([expect.stringContaining('guarded'), expect.stringContaining('guarded')])
+})

@@ -47,9 +47,14 @@ export function toRefusal(
     if (error.type === 'gone') return unknown()
   }
   reportSafely(onError, error)
-  if (!(error instanceof ReplyError)) return new Refusal(500, "The request failed. The server's log says why.")
+  if (!(error instanceof ReplyError)) return failedRefusal()
   if (error.type === 'not-stopped') return new Refusal(502, 'The agent did not confirm that it stopped. Try again.')
   return new Refusal(502, "The agent can't be reached now. Try again.")
+}
+
+/** The refusal of a request that failed on the host's side. */
+export function failedRefusal(): Refusal {
+  return new Refusal(500, "The request failed. The server's log says why.")
 }
 
 /** Reports an error to the host. An error of its function is dropped, because there is nowhere left to report it. */

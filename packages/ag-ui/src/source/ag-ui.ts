@@ -193,9 +193,14 @@ export function agUi(options: AgUiOptions): Source {
     } catch (cause) {
       onError(new ReplyError('observer', `\`onEvent\` threw: ${String(cause)}. The stream continues.`, { cause }))
     }
-    const event = toWireEvent(raw)
-    if (event) return reader.push(event)
-    onError(new ReplyError('malformed', `Skipped an event of ${agent.name} that has no type.`))
+    try {
+      const event = toWireEvent(raw)
+      if (event) return reader.push(event)
+      onError(new ReplyError('malformed', `Skipped an event of ${agent.name} that has no type.`))
+    } catch (cause) {
+      // An agent in the process may send values that JSON doesn't have.
+      onError(new ReplyError('malformed', `Skipped an event of ${agent.name}: ${String(cause)}.`, { cause }))
+    }
   }
 
   /** Reports a type of event that the protocol doesn't have, once. */
@@ -255,6 +260,8 @@ export function agUi(options: AgUiOptions): Source {
     try {
       await startStream(work, entries)
     } catch (error) {
+      // Stopped meanwhile.
+      if (!works.has(work.run)) return
       if (mayBeTaken(error)) {
         works.delete(work.run)
         return work.run.end({ type: 'lost', error: failureOf(error) })

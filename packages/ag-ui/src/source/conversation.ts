@@ -108,7 +108,7 @@ export function createConversation(): Conversation {
       own.delete(id)
       ids.delete(id)
     },
-    messages: () => structuredClone(messages),
+    messages: () => messages.map((message) => copyOf(own.get(message.id) ?? message)),
   }
 
   function add(message: OwnMessage): void {
@@ -134,4 +134,11 @@ export function createConversation(): Conversation {
     if (own.has(message.id)) own.set(message.id, changed)
     return [changed]
   }
+}
+
+/** Returns a message that does not grow. Those of a snapshot never do. */
+function copyOf(message: OwnMessage | SentMessage): unknown {
+  const { toolCalls } = message
+  if (!Array.isArray(toolCalls)) return { ...message }
+  return { ...message, toolCalls: toolCalls.map((call) => ({ ...call, function: { ...call.function } })) }
 }

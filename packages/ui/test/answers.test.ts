@@ -159,6 +159,31 @@ test('a permission of a sub-agent is answered in the body', async () => {
   expect(readAnswers(answering(data.id, 'once'), reply)).toEqual([{ ask, answer: 'once' }])
 })
 
+test('a body of many parts is refused, and parts of other types are not looked into', async () => {
+  const { reply } = await waitingIn('permission-once')
+  const many = (count: number, part: unknown): unknown => ({
+    messages: [{ id: 'msg_1-reply', role: 'assistant', parts: Array.from({ length: count }, () => part) }],
+  })
+  let reads = 0
+  const watched = new Proxy(
+    { type: 'other' },
+    {
+      get: (target, field) => {
+        reads += 1
+        return Reflect.get(target, field)
+      },
+    },
+  )
+  const body = many(1000, watched) as { messages: { id: string; parts: unknown[] }[] }
+  expect(readAnswers(body, reply)).toEqual([])
+  expect(reads).toBeLessThanOrEqual(3000)
+  reads = 0
+  const have = body.messages[0]
+  expect(createUIProjection({ have }).next(reply).length).toBeGreaterThan(0)
+  expect(reads).toBeLessThanOrEqual(3000)
+  expect(() => readAnswers(many(10_001, 7), reply)).toThrow(refusal('invalid'))
+})
+
 test('bodies that answer nothing have no answers, and others are refused', async () => {
   const { reply, message } = await waitingIn('permission-once')
   const person = { role: 'user', parts: [{ type: 'text', text: 'Hello' }] }

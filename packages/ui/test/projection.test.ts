@@ -374,6 +374,25 @@ describe('a reader with a message', () => {
     expect(uiTextOf(await pageOf([rest], {}, page))).toBe('One two three')
   })
 
+  test('and version 7 gets the step of a cut text anew, with all that is in it', async () => {
+    const cut = replyWith([text('a', 'One two'), call('b')], { phase: 'blocked', asks: [permits('b')] })
+    const page = await pageOf([cut], { stopAtAsks: true })
+    const parts = [text('a', 'One two three', { status: 'sealed' }), call('b', { status: 'completed', output: 'ok' })]
+    const rest = settled(replyWith(parts, { asks: [permits('b', { status: 'answered', reply: 'once' })] }))
+    expect(typesOf(createUIProjection({ version: 7, have: page }).next(rest))).toEqual([
+      'start',
+      'reset-step',
+      'text-start',
+      'text-delta',
+      'tool-input-available',
+      'tool-output-available',
+      'data-ask',
+      'text-end',
+      'finish-step',
+      'finish',
+    ])
+  })
+
   test('of another reply gets all of this one', async () => {
     const other = await pageOf([settled(replyWith([text('a', 'Old')], { promptIDs: ['msg_0'] }))])
     const reply = settled(replyWith([text('a', 'New')]))

@@ -1,6 +1,7 @@
 import { ReplyError } from '@reply/core'
 import { z } from 'zod'
 import { fieldOf } from '../fields.ts'
+import { maxParts } from '../project/inbound.ts'
 
 /** An answer as a page sent it. Nothing in it is checked against the reply yet. */
 export type Given =
@@ -73,6 +74,8 @@ export function givenIn(body: unknown): readonly Given[] {
     )
   const { messages = [], answers = [] } = parsed.data
   const last = messageSchema.safeParse(messages.at(-1)).data
+  if (last && last.parts.length > maxParts)
+    throw new ReplyError('invalid', `The last message has more than ${maxParts} parts. Send it as the page got it.`)
   return [
     ...(last?.parts ?? []).flatMap(givenAt),
     ...answers.map(({ id, answer, message }) => ({ type: 'body' as const, id, answer, message })),

@@ -16,6 +16,9 @@ export interface Have {
   readonly lastStep: ReadonlySet<string>
 }
 
+/** More parts than a message has, and few enough to read each. A message with more counts as nothing. */
+export const maxParts = 10_000
+
 const infoSchema = z.object({
   reply: z.object({ part: z.string(), retracted: z.boolean().optional(), continues: z.boolean().optional() }),
 })
@@ -50,7 +53,7 @@ const messageSchema = z.object({ id: z.string(), parts: z.array(z.unknown()) })
 /** Reads a message of a page. Parts that this package doesn't write are left out. Undefined for anything else. */
 export function readHave(message: unknown): Have | undefined {
   const parsed = messageSchema.safeParse(message).data
-  if (!parsed) return undefined
+  if (!parsed || parsed.parts.length > maxParts) return undefined
   const texts = new Map<string, { text: string; ids: number }>()
   const tools = new Map<string, ToolView>()
   const others = new Set<string>()

@@ -10,7 +10,11 @@ const evil = `<img src=x onerror="document.title='hacked'">`
 const evilText = `It said ${evil} and <script>document.title='hacked'</script>, with [a link](javascript:document.title='hacked'), [data](data:text/html,hacked) and [a good one](https://example.org/).`
 
 const scripts: Scripts = {
-  resumed: { steps: [[sayText('The first half. '), holdAnswer('resumed'), sayText('The second half.')]] },
+  'resumed-useChat': { steps: [[sayText('The first half. '), holdAnswer('useChat'), sayText('The second half.')]] },
+  'resumed-assistant-ui': {
+    steps: [[sayText('The first half. '), holdAnswer('assistant-ui'), sayText('The second half.')]],
+  },
+  busy: { steps: [[sayText('Still at it. '), holdAnswer('busy'), sayText('Done with it.')]] },
   tabs: {
     steps: [
       [
@@ -78,6 +82,7 @@ const scripts: Scripts = {
   },
 }
 const widths = [360, 1280] as const
+const pages = ['useChat', 'assistant-ui'] as const
 
 let demo: Demo
 let browser: Browser
@@ -105,6 +110,9 @@ async function open(address = demo.url): Promise<Page> {
   await opened.goto(address)
   return opened
 }
+
+/** The address of a page with one of the front ends. */
+const addressOf = (name: (typeof pages)[number]): string => (name === 'useChat' ? demo.url : (demo.assistantUi ?? ''))
 
 const logOf = (shown: Page): Locator => shown.getByRole('log')
 
@@ -240,13 +248,13 @@ test('Stop ends a run that waits for a person', async () => {
   expect(await logOf(page).locator('.ask').count()).toBe(0)
 })
 
-test('a page that is loaded again in the middle of an answer shows all of it, once', async () => {
-  await play('resumed')
+test.each(pages)('%s loaded again in the middle of an answer shows all of it, once', async (name) => {
+  await play(`resumed-${name}`, addressOf(name))
   await see('The first half.')
-  await demo.model.held('resumed')
+  await demo.model.held(name)
   await page.reload()
   await see('The first half.')
-  demo.model.release('resumed')
+  demo.model.release(name)
   await logOf(page).locator('.ending', { hasText: 'Done' }).waitFor()
   expect(await logOf(page).locator('.assistant .body').allTextContents()).toEqual(['The first half. The second half.'])
   expect(await logOf(page).locator('.user').count()).toBe(1)
@@ -274,6 +282,24 @@ test('two tabs show the same, and an answer in one closes the ask in the other',
   await other.close()
 })
 
+test('a message to a run that another tab began is refused and stays in the field, and the page then shows the run', async () => {
+  await page.goto(demo.url)
+  const other = await open(page.url())
+  await other.getByText('What shall the agent do?').waitFor()
+  await say(page, `Go on. ${scenarioToken('busy')}`)
+  await see('Still at it.')
+  await demo.model.held('busy')
+  await say(other, 'Too soon.')
+  await logOf(other).getByRole('alert').waitFor()
+  await see('Still at it.', other)
+  expect(await other.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('Too soon.')
+  expect(await logOf(other).locator('.user').count()).toBe(1)
+  demo.model.release('busy')
+  await see('Done with it.', other)
+  await other.close()
+  expect(errors.splice(0)).toEqual([expect.stringContaining('409')])
+})
+
 test('an answer that comes too late is refused, and the page then shows how it is', async () => {
   await suggest('Run the tests')
   await logOf(page).locator('.ask').waitFor()
@@ -290,8 +316,8 @@ test('an answer that comes too late is refused, and the page then shows how it i
   expect(errors.splice(0)).toEqual([expect.stringContaining('409')])
 })
 
-test('HTML and scripts of a model stay text, wherever they stand', async () => {
-  await play('hostile')
+test.each(pages)('with %s, HTML and scripts of a model stay text, wherever they stand', async (name) => {
+  await play('hostile', addressOf(name))
   const title = await page.title()
   const ask = logOf(page).locator('.ask')
   await expect.poll(() => ask.locator('pre').textContent()).toBe(`npm test -- '${evil}'`)
@@ -302,9 +328,8 @@ test('HTML and scripts of a model stay text, wherever they stand', async () => {
   expect(log.split(evil).length).toBeGreaterThan(6)
   expect(await logOf(page).locator('[onerror], script').count()).toBe(0)
   expect(await logOf(page).locator('img:not([src^="data:image/png"])').count()).toBe(0)
-  expect(await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual([
-    '/assistant-ui',
-    '/',
+  const links = logOf(page).locator('a')
+  expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
     'https://example.org/',
     expect.stringMatching(/^data:image\/png;base64,/),
   ])
@@ -327,22 +352,29 @@ test('a keyboard is enough', async () => {
   await see('Allowed once: bash')
 })
 
-test.each(widths)('at %i pixels, nothing is wider than the page, and what came last is in sight', async (width) => {
-  await page.setViewportSize({ width, height: 800 })
-  for (const label of ['Explain it', 'Fix the discount', 'A picture', 'Run the tests']) {
-    await suggest(label)
-    await page.locator('.ending, .ask').first().waitFor()
-    const wide = await page.evaluate(
-      `[document.documentElement, document.querySelector('.log')].map((each) => each.scrollWidth - each.clientWidth)`,
-    )
-    expect(wide).toEqual([0, 0])
-    await expect
-      .poll(() => logOf(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight))
-      .toBeLessThan(2)
-    const field = await page.getByRole('textbox', { name: 'Message' }).boundingBox()
-    expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThanOrEqual(800)
-  }
-})
+test.each(pages.flatMap((name) => widths.map((width) => [name, width] as const)))(
+  '%s at %i pixels: nothing is wider than the page, what came last is in sight, and the field stays where it is',
+  async (name, width) => {
+    await page.setViewportSize({ width, height: 800 })
+    for (const prompt of ['Explain the project', 'The discount is wrong', 'Show a picture', 'Run the tests']) {
+      await page.goto(addressOf(name))
+      const field = page.getByRole('textbox', { name: 'Message' })
+      await field.waitFor()
+      const before = await field.boundingBox()
+      await say(page, prompt)
+      await page.locator('.ending, .ask').first().waitFor()
+      const wide = await page.evaluate(
+        `[document.documentElement, document.querySelector('.log')].map((each) => each.scrollWidth - each.clientWidth)`,
+      )
+      expect(wide).toEqual([0, 0])
+      await expect
+        .poll(() => logOf(page).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight))
+        .toBeLessThan(2)
+      expect(await field.boundingBox()).toEqual(before)
+      expect((before?.y ?? 0) + (before?.height ?? 0)).toBeLessThanOrEqual(800)
+    }
+  },
+)
 
 test('assistant-ui takes the stream of version 7: text, a question, a permission and a stop', async () => {
   const { assistantUi = '' } = demo

@@ -1,6 +1,6 @@
 import { useChat } from '@ai-sdk/react'
 import { DefaultChatTransport } from 'ai'
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { sendWhenAnswered } from '../../../src/client.ts'
 import type { UIAsk } from '../../../src/index.ts'
 import { answerWith } from './answer.ts'
@@ -22,15 +22,26 @@ const transport = new DefaultChatTransport<ReplyMessage>({
 export function Chat({ chatId }: { readonly chatId: string }): ReactNode {
   const [problem, setProblem] = useState('')
   const [retry, setRetry] = useState('')
+  const [text, setText] = useState('')
+  /** The prompt that is being sent. The server may refuse it. */
+  const unsent = useRef('')
   const chat = useChat<ReplyMessage>({
     ...{ id: chatId, transport, sendAutomaticallyWhen: sendWhenAnswered, experimental_throttle: 40 },
     onData: (part) => {
       if (part.type === 'data-retry') setRetry(part.data.state === 'waiting' ? part.data.message : '')
     },
     onFinish: () => setRetry(''),
-    onError: (error) => setProblem(error.message),
+    onError: (error) => {
+      setProblem(error.message)
+      const refused = unsent.current
+      unsent.current = ''
+      setText((typed) => typed || refused)
+    },
   })
   const { messages, status, sendMessage, addToolApprovalResponse, addToolOutput } = chat
+  useEffect(() => {
+    if (status === 'streaming') unsent.current = ''
+  }, [status])
   const { suggestions, hasAssistantUi } = useAbout()
   const { isLoaded, isRefreshing, refresh } = useServerState(chatId, chat, setProblem)
   const last = messages.at(-1)
@@ -40,6 +51,7 @@ export function Chat({ chatId }: { readonly chatId: string }): ReactNode {
   const answer = useCallback(
     (ask: UIAsk, given: Answer) => {
       setProblem('')
+      unsent.current = ''
       void answerWith({ sendMessage, addToolApprovalResponse, addToolOutput }, ask, given)
     },
     [sendMessage, addToolApprovalResponse, addToolOutput],
@@ -89,9 +101,11 @@ export function Chat({ chatId }: { readonly chatId: string }): ReactNode {
             : `The provider failed, and is tried again: ${retry}`
         }
         isDisabled={!isLoaded || isRefreshing}
-        onSend={(text) => {
+        {...{ text, onText: setText }}
+        onSend={(prompt) => {
           setProblem('')
-          void sendMessage({ text })
+          unsent.current = prompt
+          void sendMessage({ text: prompt })
         }}
         onStop={() => void stop()}
       />

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 
 /** A prompt that the page offers. */
 export interface Suggestion {
@@ -15,6 +15,9 @@ export interface ComposerProps {
   readonly state: ChatState
   /** What is going on, in one line. */
   readonly activity: string
+  /** What is in the field. */
+  readonly text: string
+  readonly onText: (text: string) => void
   /** Whether nothing can be sent for a moment. */
   readonly isDisabled: boolean
   readonly onSend: (text: string) => void
@@ -22,14 +25,14 @@ export interface ComposerProps {
 }
 
 /** Shows what is going on, and the field to write in. Enter sends, Shift and Enter begin a new line. */
-export function Composer({ suggestions, state, activity, isDisabled, onSend, onStop }: ComposerProps): ReactNode {
-  const [text, setText] = useState('')
+export function Composer(props: ComposerProps): ReactNode {
+  const { suggestions, state, activity, text, onText, isDisabled, onSend, onStop } = props
   const isRunning = state === 'busy' || state === 'asks'
   const send = (): void => {
     const trimmed = text.trim()
     if (trimmed === '' || isRunning || isDisabled) return
     onSend(trimmed)
-    setText('')
+    onText('')
   }
   return (
     <footer className="foot">
@@ -55,7 +58,7 @@ export function Composer({ suggestions, state, activity, isDisabled, onSend, onS
           aria-label="Message"
           placeholder="Write to the agent"
           value={text}
-          onChange={({ target }) => setText(target.value)}
+          onChange={({ target }) => onText(target.value)}
           onKeyDown={(event) => {
             if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
             event.preventDefault()

@@ -5,7 +5,7 @@ import { askOf, interruptOf } from './interrupts.ts'
 import { createAgents } from './project/agents.ts'
 import { conversationOf, findPrompts } from './project/conversation.ts'
 import { failureText } from './project/failure.ts'
-import { createClientMessages, messagesOf, snapshotsOf } from './project/messages.ts'
+import { type KnownMessage, knownAfter, messagesOf, snapshotsOf } from './project/messages.ts'
 
 /** Names the run of a projection, and what its client shows already. */
 export interface AgUiProjectionOptions {
@@ -59,7 +59,8 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
   let out: AgUiEvent[] = []
   let isStarted = false
   let ended = false
-  const client = createClientMessages(have ?? history)
+  /** The last state, which is what the client has. */
+  let last: Reply | undefined
   const emit = (event: AgUiEvent): void => {
     out.push(event)
   }
@@ -84,8 +85,11 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
     projectState(reply)
     if ((isFirst && have) || !projectMessages(reply)) restate(reply)
     finishIfOver(reply, now)
-    for (const event of out) client.note(event)
-    return out
+    last = reply
+    const events = out
+    // Nothing that was said is kept.
+    out = []
+    return events
   }
 
   function start(reply: Reply): void {
@@ -152,9 +156,17 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
     agents.closeTexts()
     const events = out
     out = before
-    for (const event of before) client.note(event)
     const messages = conversationOf(history, messagesOf(events), findPrompts(history, reply))
-    out.push(...snapshotsOf(messages, client), ...eventsOfRun(events))
+    out.push(...snapshotsOf(messages, knownAfter(knownMessages(), before)), ...eventsOfRun(events))
+  }
+
+  /** What the client has of the conversation, as of the last state. */
+  function knownMessages(): readonly KnownMessage[] {
+    if (last === undefined) return have ?? history
+    const events: AgUiEvent[] = []
+    const prompts = findPrompts(history, last)
+    createAgents((event) => events.push(event)).project(last, () => prompts, true)
+    return conversationOf(history, messagesOf(events), prompts)
   }
 
   /** Ends the run if the reply ended, or waits for a person and all asks are known. */

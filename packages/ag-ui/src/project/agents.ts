@@ -34,34 +34,16 @@ export interface Agents {
   placeOf(ask: Ask): { readonly toolCallId: string | undefined; readonly subagentRunId: string | undefined }
 }
 
-/** A text or thought that the client has. */
-interface SentText {
-  readonly type: 'text' | 'reasoning'
-  text: string
-  isOpen: boolean
-}
-
-/** A tool call that the client has. */
-interface SentCall {
-  readonly type: 'call'
-  readonly tool: string
-  readonly args: string
-  result: string | undefined
-}
-
 /** The position of a part: the index of its message, then its own. */
 type Place = readonly [message: number, part: number]
 
 /** The run of the agent itself, or of a sub-agent. */
 interface Agent {
   readonly subagentRunId: string | undefined
-  /** The last state. Undefined before the first. */
+  /** The last state, which is what the client has. Undefined before the first. */
   reply: Reply | undefined
-  messages: readonly Message[]
   /** The last part that is shown. Another one that becomes shown has to come after it. */
   last: Place
-  /** Ids of the parts of calls, by call id. */
-  readonly calls: Map<string, string>
   /** How many prompts were looked at. */
   prompts: number
   todos: readonly Todo[] | undefined
@@ -74,15 +56,13 @@ interface Agent {
 }
 
 /**
- * Creates the projection of messages. `emit` gets each event. */
+ * Creates the projection of messages. `emit` gets each event. What the client has follows from the last state, which all readers of
+ * a reply share, so a reader costs little more than a pointer to it.
+ */
 export function createAgents(emit: (event: AgUiEvent) => void): Agents {
-  /** What the client has, by the id of the part. */
-  let sent = new Map<string, SentText | SentCall>()
-  /** Ids of other messages that the client has: results, files and prompts. */
-  let others = new Set<string>()
   let root = createAgent(undefined)
-  /** Open texts, with their agents. */
-  const open = new Map<string, Agent>()
+  /** Open texts and thoughts, by id, with their agents. */
+  const open = new Map<string, { readonly agent: Agent; readonly type: TextLike['type'] }>()
   /** Whether something that the client has is no longer true, or is elsewhere. */
   let isOutdated = false
   let findOwnPrompts: () => ReadonlyMap<string, AgUiMessage> = () => new Map()
@@ -98,17 +78,14 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
   }
 
   function restart(): void {
-    sent = new Map()
-    others = new Set()
     root = restarted(root)
   }
 
   function projectAgent(agent: Agent, reply: Reply): void {
     if (agent.reply === reply) return
-    const { messages: before } = agent
+    const before = agent.reply?.messages ?? []
     const { messages, children } = reply
     agent.reply = reply
-    agent.messages = messages
     if (before !== messages) {
       for (let index = 0; index < messages.length; index++) {
         const message = messages[index]
@@ -135,170 +112,156 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
       projectPrompts(agent, reply, Math.max(1, answered + 1))
     }
     startStep(agent, index)
+    if (before === undefined || hasSameParts(before, message)) projectParts(agent, before, message, index)
+    else projectMovedParts(agent, before, message, index)
+    if (message.completedAt !== undefined) finishStep(agent, message, index)
+  }
+
+  /** Says what is new of a message whose known parts are where they were. */
+  function projectParts(agent: Agent, before: Message | undefined, message: Message, index: number): void {
     const chunksBefore = before === undefined ? [] : partChunks(before)
     let offset = 0
-    let isMoved = false
     for (const [at, chunk] of partChunks(message).entries()) {
       const chunkBefore = chunksBefore[at]
       if (chunk !== chunkBefore)
         for (let inChunk = 0; inChunk < chunk.length; inChunk++) {
           const part = chunk[inChunk]
           const partBefore = chunkBefore?.[inChunk]
-          if (part === undefined || part === partBefore) continue
-          if (partBefore !== undefined && partBefore.id !== part.id) isMoved = true
-          projectPart(agent, part, [index, offset + inChunk])
+          if (part !== undefined && part !== partBefore) projectPart(agent, partBefore, part, [index, offset + inChunk])
         }
       offset += chunk.length
     }
-    const count = chunksBefore.reduce((sum, chunk) => sum + chunk.length, 0)
-    if (before !== undefined && (isMoved || count > offset) && !hasSameOrder(before, message)) isOutdated = true
-    if (message.completedAt !== undefined) finishStep(agent, message, index)
   }
 
-  /** Whether the parts of `before` that the client has are in the message, in the same order. */
-  function hasSameOrder(before: Message, message: Message): boolean {
-    const shown = before.parts.filter(({ id }) => sent.has(id) || others.has(id)).map(({ id }) => id)
-    const wanted = new Set(shown)
-    const found = message.parts.filter(({ id }) => wanted.has(id)).map(({ id }) => id)
-    return found.length === shown.length && found.every((id, at) => id === shown[at])
+  /** The same for a message that got parts between others, or lost some. */
+  function projectMovedParts(agent: Agent, before: Message, message: Message, index: number): void {
+    const known = new Map(before.parts.map((part) => [part.id, part]))
+    const shown = new Set(before.parts.filter(isShownPart).map(({ id }) => id))
+    const found = message.parts.flatMap(({ id }) => (shown.has(id) ? [id] : []))
+    if ([...shown].some((id, at) => id !== found[at])) isOutdated = true
+    for (const [at, part] of message.parts.entries()) {
+      const partBefore = known.get(part.id)
+      if (part !== partBefore) projectPart(agent, partBefore, part, [index, at])
+    }
   }
 
-  function projectPart(agent: Agent, part: Part, place: Place): void {
+  function projectPart(agent: Agent, before: Part | undefined, part: Part, place: Place): void {
+    if (before !== undefined && before.type !== part.type && isShownPart(before)) isOutdated = true
     switch (part.type) {
       case 'text':
-        return projectText(agent, part, isShownText(part), place)
       case 'reasoning':
-        return projectText(agent, part, part.status !== 'abandoned' && part.text.trim() !== '', place)
+        return projectText(agent, before?.type === part.type ? shownText(before) : undefined, part, place)
       case 'tool':
-        return projectCall(agent, part, place)
+        return projectCall(agent, before?.type === 'tool' && isShownPart(before) ? before : undefined, part, place)
       case 'file':
-        return projectFile(agent, part, part.id, part.status !== 'abandoned', place)
+        return projectFilePart(agent, before !== undefined && isShownPart(before), part, place)
       default:
         return
     }
   }
 
-  /** Says what a text has gained. White space at an open end waits, because the server may trim it. */
-  function projectText(
-    agent: Agent,
-    part: Extract<Part, { type: 'text' | 'reasoning' }>,
-    isShown: boolean,
-    place: Place,
-  ): void {
-    const known = sent.get(part.id)
-    if (!isShown) {
-      if (known) isOutdated = true
+  /** Says what a text has gained. */
+  function projectText(agent: Agent, known: string | undefined, part: TextLike, place: Place): void {
+    const text = shownText(part)
+    if (text === undefined || !text.startsWith(known ?? '')) {
+      if (known !== undefined) isOutdated = true
       return
     }
-    const isOpen = part.status === 'open'
-    const text = isOpen ? part.text.trimEnd() : part.text
-    if (known && (known.type !== part.type || !text.startsWith(known.text))) {
-      isOutdated = true
-      return
-    }
-    if (!known) note(agent, place)
-    const shown: SentText = known?.type === part.type ? known : { type: part.type, text: '', isOpen: false }
-    sent.set(part.id, shown)
-    const delta = text.slice(shown.text.length)
+    if (known === undefined) note(agent, place)
+    const delta = text.slice(known?.length ?? 0)
     if (delta !== '') {
-      if (!shown.isOpen) openText(agent, part.id, shown)
-      shown.text = text
+      if (!open.has(part.id)) openText(agent, part)
       const type = part.type === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
       emit({ type, messageId: part.id, delta, ...of(agent) })
     }
-    if (!isOpen && shown.isOpen) closeText(agent, part.id, shown)
+    if (part.status !== 'open' && open.has(part.id)) closeText(part.id)
   }
 
-  function openText(agent: Agent, messageId: string, text: SentText): void {
-    text.isOpen = true
-    open.set(messageId, agent)
-    if (text.type === 'text') emit({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...of(agent) })
+  function openText(agent: Agent, { id: messageId, type }: TextLike): void {
+    open.set(messageId, { agent, type })
+    if (type === 'text') emit({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...of(agent) })
     else {
       emit({ type: 'REASONING_START', messageId, ...of(agent) })
       emit({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...of(agent) })
     }
   }
 
-  function closeText(agent: Agent, messageId: string, text: SentText): void {
-    text.isOpen = false
+  function closeText(messageId: string): void {
+    const opened = open.get(messageId)
+    if (!opened) return
     open.delete(messageId)
-    if (text.type === 'text') emit({ type: 'TEXT_MESSAGE_END', messageId, ...of(agent) })
+    const { agent, type } = opened
+    if (type === 'text') emit({ type: 'TEXT_MESSAGE_END', messageId, ...of(agent) })
     else {
       emit({ type: 'REASONING_MESSAGE_END', messageId, ...of(agent) })
       emit({ type: 'REASONING_END', messageId, ...of(agent) })
     }
   }
 
-  function closeTextsOf(only?: Agent): void {
-    for (const [id, agent] of open) {
-      const text = sent.get(id)
-      if ((only === undefined || agent === only) && text && text.type !== 'call') closeText(agent, id, text)
-    }
+  function closeTextsOf(agent: Agent): void {
+    for (const [id, opened] of open) if (opened.agent === agent) closeText(id)
   }
 
   function closeTexts(): void {
-    closeTextsOf()
+    for (const id of [...open.keys()]) closeText(id)
   }
 
   /** Says a call once its input is known, then what its sub-agent does, and then its result. */
-  function projectCall(agent: Agent, part: ToolPart, place: Place): void {
-    const known = sent.get(part.id)
-    if (part.status === 'abandoned') {
-      if (known) isOutdated = true
+  function projectCall(agent: Agent, before: ToolPart | undefined, part: ToolPart, place: Place): void {
+    if (!isShownPart(part)) {
+      if (before) isOutdated = true
       return
     }
-    const { state, tool } = part
-    const isOver = part.status === 'sealed' || state.status === 'completed' || state.status === 'error'
-    if (state.status === 'pending' && !isOver && !known) return
-    const args = JSON.stringify(state.input)
-    if (known && (known.type !== 'call' || known.tool !== tool || known.args !== args)) {
+    const { id: toolCallId, tool, state } = part
+    if (before && (before.tool !== tool || !isSameInput(before, part))) {
       isOutdated = true
       return
     }
-    const toolCallId = part.id
-    const call: SentCall = known?.type === 'call' ? known : { type: 'call', tool, args, result: undefined }
-    if (!known) {
+    if (!before) {
       note(agent, place)
-      sent.set(toolCallId, call)
-      agent.calls.set(part.callID, toolCallId)
       emit({ type: 'TOOL_CALL_START', toolCallId, toolCallName: tool, ...of(agent) })
-      emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta: args, ...of(agent) })
+      emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta: JSON.stringify(state.input), ...of(agent) })
       emit({ type: 'TOOL_CALL_END', toolCallId, ...of(agent) })
     }
     const children = agent.reply?.children ?? []
     for (const index of childrenOf(children, part.callID)) projectChild(agent, children, index)
-    for (const file of state.attachments ?? []) projectFile(agent, file, `${toolCallId}.${file.id}`, true, place)
-    if (isOver) projectResult(agent, part, call)
+    projectAttachments(agent, before, part)
+    if (isOver(part)) projectResult(agent, before && isOver(before) ? before : undefined, part)
   }
 
   /** Says the result of a call that has ended. One that the end of the run interrupted has an empty one. */
-  function projectResult(agent: Agent, part: ToolPart, call: SentCall): void {
-    const { state } = part
-    const result = state.output ?? state.error ?? ''
-    if (call.result === result) return
-    if (call.result !== undefined) {
-      isOutdated = true
+  function projectResult(agent: Agent, before: ToolPart | undefined, part: ToolPart): void {
+    if (before) {
+      if (resultOf(before) !== resultOf(part)) isOutdated = true
       return
     }
-    call.result = result
+    const { title } = part.state
     const end = agent.reply && toolFacts(part, agent.reply).end?.type
     emit({
       type: 'TOOL_CALL_RESULT',
       messageId: resultIdOf(part.id),
       toolCallId: part.id,
       role: 'tool',
-      content: result,
-      metadata: { reply: { status: end ?? 'completed', ...(state.title !== undefined && { title: state.title }) } },
+      content: resultOf(part),
+      metadata: { reply: { status: end ?? 'completed', ...(title !== undefined && { title }) } },
       ...of(agent),
     })
   }
 
-  function projectFile(agent: Agent, file: ReplyFile, messageId: string, isShown: boolean, place: Place): void {
-    const isKnown = others.has(messageId)
-    if (isKnown !== isShown && isKnown) isOutdated = true
-    if (isKnown || !isShown) return
+  function projectAttachments(agent: Agent, before: ToolPart | undefined, { id, state }: ToolPart): void {
+    const known = new Set(before?.state.attachments?.map((file) => file.id))
+    for (const file of state.attachments ?? []) if (!known.delete(file.id)) sayFile(agent, file, `${id}.${file.id}`)
+    if (known.size > 0) isOutdated = true
+  }
+
+  function projectFilePart(agent: Agent, isKnown: boolean, part: Extract<Part, { type: 'file' }>, place: Place): void {
+    if (isKnown && !isShownPart(part)) isOutdated = true
+    if (isKnown || !isShownPart(part)) return
     note(agent, place)
-    others.add(messageId)
+    sayFile(agent, part, part.id)
+  }
+
+  function sayFile(agent: Agent, file: ReplyFile, messageId: string): void {
     const { name, size, caption } = fileFacts(file)
     const content = {
       id: file.id,
@@ -364,7 +327,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     parent.children[index] = agent
     if (agent.reply === child.reply) return
     if (agent.state === 'new') {
-      const parentToolCallId = parent.calls.get(child.callID ?? '')
+      const parentToolCallId = parent.reply && shownCallOf(parent.reply, child.callID)?.id
       const hasContent = child.reply.messages.length > 0 || child.reply.asks.length > 0
       if (parentToolCallId === undefined && !hasContent && child.reply.phase !== 'settled') return
       announce(agent, parent, child, parentToolCallId)
@@ -443,7 +406,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
 
   function placeOf({ sessionID, callID }: Ask): ReturnType<Agents['placeOf']> {
     const agent = findAgent(root, sessionID)
-    return { toolCallId: agent?.calls.get(callID ?? ''), subagentRunId: agent?.subagentRunId }
+    return { toolCallId: agent?.reply && shownCallOf(agent.reply, callID)?.id, subagentRunId: agent?.subagentRunId }
   }
 
   /** The newest run of a session. */
@@ -458,9 +421,7 @@ function createAgent(subagentRunId: string | undefined): Agent {
   return {
     subagentRunId,
     reply: undefined,
-    messages: [],
     last: [-1, -1],
-    calls: new Map(),
     prompts: 0,
     todos: undefined,
     sentTodos: undefined,
@@ -476,9 +437,59 @@ function restarted({ subagentRunId, steps, step, state, children }: Agent): Agen
   return { ...createAgent(subagentRunId), steps, step, state, children: children.map(restarted) }
 }
 
+type TextLike = Extract<Part, { readonly type: 'text' | 'reasoning' }>
+
+/** What a client is shown of a text. White space at an open end waits, because the server may trim it. Undefined for nothing. */
+function shownText(part: TextLike): string | undefined {
+  const isShown = part.type === 'text' ? isShownText(part) : part.status !== 'abandoned' && part.text.trim() !== ''
+  if (!isShown) return undefined
+  return part.status === 'open' ? part.text.trimEnd() : part.text
+}
+
+/** Whether a client is shown the part. A call is shown once its input is known. */
+function isShownPart(part: Part): boolean {
+  if (part.type === 'text' || part.type === 'reasoning') return shownText(part) !== undefined
+  if (part.type === 'tool') return part.status !== 'abandoned' && (part.state.status !== 'pending' || isOver(part))
+  return part.type === 'file' && part.status !== 'abandoned'
+}
+
+/** Whether a call has ended, also by the end of its run. */
+function isOver({ status, state }: ToolPart): boolean {
+  return status === 'sealed' || state.status === 'completed' || state.status === 'error'
+}
+
+function resultOf({ state }: ToolPart): string {
+  return state.output ?? state.error ?? ''
+}
+
+function isSameInput({ state: before }: ToolPart, { state }: ToolPart): boolean {
+  return before.input === state.input || JSON.stringify(before.input) === JSON.stringify(state.input)
+}
+
+/** Whether the parts of the message begin with the known ones. */
+function hasSameParts(before: Message, message: Message): boolean {
+  const chunks = partChunks(message)
+  return partChunks(before).every((chunk, at) => {
+    const now = chunks[at]
+    return now === chunk || (now !== undefined && chunk.every(({ id }, index) => id === now[index]?.id))
+  })
+}
+
+/** The newest shown call with this id, because providers may repeat them. */
+function shownCallOf({ messages }: Reply, callID: string | undefined): ToolPart | undefined {
+  if (callID === undefined) return undefined
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const found = messages[index]?.parts.findLast(
+      (part): part is ToolPart => part.type === 'tool' && part.callID === callID && isShownPart(part),
+    )
+    if (found) return found
+  }
+  return undefined
+}
+
 /** Attributes an event to a sub-agent. */
-function of({ subagentRunId }: Agent): { readonly subagentRunId?: string } {
-  return subagentRunId === undefined ? {} : { subagentRunId }
+function of({ subagentRunId }: Agent): { readonly subagentRunId?: string } | undefined {
+  return subagentRunId === undefined ? undefined : { subagentRunId }
 }
 
 /** The id of a sub-agent's run: its session, with a number if that ran before. */

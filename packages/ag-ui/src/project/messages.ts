@@ -75,46 +75,44 @@ function resultMessage({ messageId, toolCallId, content, metadata }: AgUiEventOf
   return isFailed ? { ...result, error: content } : result
 }
 
-/** The messages that a client has. */
-export interface ClientMessages {
-  /** Their ids, in the client's order. */
-  ids(): readonly string[]
-  /** The ids of its thoughts. */
-  thoughts(): readonly string[]
-  /** Follows an event that the client gets. */
-  note(event: AgUiEvent): void
-}
-
 /** The id of the message with the result of a call. */
 export function resultIdOf(toolCallId: string): string {
   return `${toolCallId}.result`
 }
 
-/** Follows which messages a client has that begins with these. */
-export function createClientMessages(initial: readonly AgUiMessage[]): ClientMessages {
-  let kinds = kindsOf(initial)
-  const add = (id: string, kind: MessageKind): void => {
-    if (!kinds.has(id)) kinds.set(id, kind)
+/** A message that a client has. */
+export type KnownMessage = Pick<AgUiMessage, 'id' | 'role'>
+
+/** Returns the messages that a client has after these events. */
+export function knownAfter(known: readonly KnownMessage[], events: readonly AgUiEvent[]): readonly KnownMessage[] {
+  const all = [...known]
+  const ids = new Set(known.map(({ id }) => id))
+  for (const event of events) {
+    const { id, role, after } = begunBy(event) ?? {}
+    if (id === undefined || role === undefined || ids.has(id)) continue
+    ids.add(id)
+    const owner = all.findLastIndex((message) => message.id === after)
+    if (owner === -1) all.push({ id, role })
+    else all.splice(owner + 1, 0, { id, role })
   }
-  return {
-    ids: () => [...kinds].flatMap(([id, kind]) => (kind === 'answered' ? [id, resultIdOf(id)] : [id])),
-    thoughts: () => [...kinds].flatMap(([id, kind]) => (kind === 'reasoning' ? [id] : [])),
-    note: (event) => {
-      if (event.type === 'MESSAGES_SNAPSHOT') kinds = kindsOf(event.messages)
-      else if (event.type === 'TEXT_MESSAGE_START') add(event.messageId, 'other')
-      else if (event.type === 'REASONING_MESSAGE_START') add(event.messageId, 'reasoning')
-      else if (event.type === 'TOOL_CALL_START') add(event.toolCallId, 'other')
-      else if (event.type === 'TOOL_CALL_RESULT') kinds.set(event.toolCallId, 'answered')
-      else if (event.type === 'ACTIVITY_SNAPSHOT') add(event.messageId, 'other')
-    },
-  }
+  return all
 }
 
-/** `answered`: a call whose result is the next message. */
-type MessageKind = 'reasoning' | 'answered' | 'other'
-
-function kindsOf(messages: readonly AgUiMessage[]): Map<string, MessageKind> {
-  return new Map(messages.map(({ id, role }) => [id, role === 'reasoning' ? role : 'other']))
+/** The message that an event begins, and the one that it follows if it isn't the last one. */
+function begunBy(event: AgUiEvent): (KnownMessage & { readonly after?: string }) | undefined {
+  switch (event.type) {
+    case 'TEXT_MESSAGE_START':
+    case 'REASONING_MESSAGE_START':
+      return { id: event.messageId, role: event.role }
+    case 'TOOL_CALL_START':
+      return { id: event.toolCallId, role: 'assistant' }
+    case 'TOOL_CALL_RESULT':
+      return { id: event.messageId, role: event.role, after: event.toolCallId }
+    case 'ACTIVITY_SNAPSHOT':
+      return { id: event.messageId, role: 'activity' }
+    default:
+      return undefined
+  }
 }
 
 /**
@@ -123,21 +121,21 @@ function kindsOf(messages: readonly AgUiMessage[]): Map<string, MessageKind> {
  */
 export function snapshotsOf(
   messages: readonly AgUiMessage[],
-  client: ClientMessages,
+  known: readonly KnownMessage[],
 ): readonly AgUiEventOf<'MESSAGES_SNAPSHOT'>[] {
   const wanted = new Set(messages.map(({ id }) => id))
-  const kept = client.ids().filter((id) => wanted.has(id))
-  const inOrder = messages.findIndex(({ id }, index) => id !== kept[index])
-  const whole = snapshotOf(withoutThoughts(messages, client))
+  const kept = known.filter(({ id }) => wanted.has(id))
+  const inOrder = messages.findIndex(({ id }, index) => id !== kept[index]?.id)
+  const whole = snapshotOf(withoutThoughts(messages, known))
   if (inOrder === -1 || inOrder >= kept.length) return [whole]
-  return [snapshotOf(withoutThoughts(messages.slice(0, inOrder), client)), whole]
+  return [snapshotOf(withoutThoughts(messages.slice(0, inOrder), known)), whole]
 }
 
 /** A client keeps all of its thoughts if a snapshot has none, so that one of them is emptied instead. */
-function withoutThoughts(messages: readonly AgUiMessage[], client: ClientMessages): readonly AgUiMessage[] {
-  const [thought] = client.thoughts()
+function withoutThoughts(messages: readonly AgUiMessage[], known: readonly KnownMessage[]): readonly AgUiMessage[] {
+  const thought = known.find(({ role }) => role === 'reasoning')
   if (thought === undefined || messages.some(({ role }) => role === 'reasoning')) return messages
-  return [...messages, { id: thought, role: 'reasoning', content: '' }]
+  return [...messages, { id: thought.id, role: 'reasoning', content: '' }]
 }
 
 function snapshotOf(messages: readonly AgUiMessage[]): AgUiEventOf<'MESSAGES_SNAPSHOT'> {

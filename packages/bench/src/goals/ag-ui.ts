@@ -1,7 +1,8 @@
 import { type AgUiProjection, createAgUiProjection } from '@reply/ag-ui'
+import type { Reply } from '@reply/core'
 import type { Goal } from '../goal.ts'
 import { eventsOfParts, eventsOfSteps } from '../stream/many.ts'
-import { bytesOfDeltas, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
+import { bytesOfDeltas, deltaRatio, heapOfReader, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
 
 const few = 20
 const many = 2000
@@ -39,7 +40,25 @@ export const agUiGoals: readonly Goal[] = [
     measure: (effort) =>
       lateRatio(create, lastOf(statesOf(eventsOfSteps(200))), lastOf(statesOf(eventsOfSteps(many))), effort),
   },
+  {
+    id: 'ag-ui.reader.parts',
+    what: 'heap of a reader who has all of a reply of 2,000 parts, against one of 20',
+    unit: '× as large',
+    bound: { atMost: 1.1 },
+    measure: () => heapOfReader(create, replyOf(many)) / heapOfReader(create, replyOf(few)),
+  },
+  {
+    id: 'ag-ui.reader',
+    what: 'such a reader, one of 1,000',
+    unit: 'kB',
+    bound: { atMost: 6 },
+    measure: () => heapOfReader(create, replyOf(many)) / 1000,
+  },
 ]
+
+function replyOf(parts: number): Reply {
+  return lastOf(statesOf(eventsOfSteps(parts)))
+}
 
 function create(): AgUiProjection {
   return createAgUiProjection({ threadId: 'thread', runId: 'run' })

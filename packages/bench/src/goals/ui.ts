@@ -2,7 +2,7 @@ import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/sour
 import { createUIProjection, toUIMessageStream } from '@reply/ui'
 import type { Goal } from '../goal.ts'
 import { eventsOfParts, eventsOfSteps } from '../stream/many.ts'
-import { bytesOfDeltas, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
+import { bytesOfDeltas, collectedHeap, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
 
 const few = 20
 const many = 2000
@@ -135,12 +135,4 @@ async function heapOfFloor(): Promise<number> {
 /** Resolves with true once all that is ready has run. */
 function soon(): Promise<true> {
   return new Promise((resolve) => setImmediate(() => resolve(true)))
-}
-
-/** Collects the garbage and returns the used heap, in bytes. Throws without `--expose-gc`. */
-function collectedHeap(): number {
-  if (!globalThis.gc) throw new Error('Run this with --expose-gc: only a collected heap can be compared.')
-  globalThis.gc()
-  globalThis.gc()
-  return process.memoryUsage().heapUsed
 }

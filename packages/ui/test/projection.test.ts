@@ -97,6 +97,27 @@ describe('a text', () => {
     expect(typesOf(chunks7(replies)[1] ?? [])[0]).toBe('reset-step')
   })
 
+  test('stays open, to be marked if it is taken back, unless eight later ones of its step have begun', async () => {
+    const texts = Array.from({ length: 20 }, (_, index) => text(`t${index}`, `Text ${index}.`))
+    const [first = []] = chunksFor([replyWith(texts)])
+    expect(first.flatMap((chunk) => (chunk.type === 'text-end' ? [chunk.id] : []))).toEqual(
+      texts.slice(0, 12).map(({ id }) => id),
+    )
+    const without = texts.map((part, index) => (index % 2 === 0 ? { ...part, status: 'abandoned' as const } : part))
+    expect(uiTextOf(await pageOf([replyWith(texts), replyWith(without)]))).toBe(
+      uiTextOf(await pageOf([replyWith(without)])),
+    )
+    const grown = texts.with(0, text('t0', 'Text 0. And more.'))
+    expect(uiTextOf(await pageOf([replyWith(texts), replyWith(grown)]))).toContain(' And more.')
+  })
+
+  test('of a message that another one replaces is not shown any more', async () => {
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => message(`msg_${id}`, [text(id, id.toUpperCase())]))
+    if (!a || !b || !c || !d) throw new Error('A message is missing.')
+    const page = await pageOf([replyWith([], { messages: [a, b, c] }), replyWith([], { messages: [a, d, c] })])
+    expect(uiTextOf(page)).toBe('A\n\nC\n\nD')
+  })
+
   test('of a removed message is not shown any more', async () => {
     const messages = [message('msg_2', [text('a', 'One')]), message('msg_3', [text('b', 'Two')])]
     const replies = [replyWith([], { messages }), replyWith([], { messages: messages.slice(0, 1) })]
@@ -133,6 +154,14 @@ describe('a call', () => {
       ['a', 'a'],
       ['b', 'b'],
     ])
+  })
+
+  test('has a title in one line without deceptive characters', () => {
+    const chunks = chunksFor([replyWith([call('a', { input: { command: 'echo \u202Eevil\nrm -rf build' } })])]).flat()
+    const [input] = chunks.filter(({ type }) => type === 'tool-input-available')
+    expect(input).toMatchObject({ title: expect.stringMatching(/^echo \S*evil rm -rf build$/) })
+    expect(JSON.stringify(input)).toContain('\u202E')
+    expect(input).not.toMatchObject({ title: expect.stringContaining('\u202E') })
   })
 
   test('shows no more than the end of a long output while it runs', () => {
@@ -342,6 +371,15 @@ describe('beside the answer', () => {
     expect(chunksFor(replies)[1]).toEqual([told])
     const steering = { type: 'steering-message', id: 'msg_9', parts: [{ type: 'text', text: 'Faster' }] }
     expect(chunks7(replies)[1]).toEqual([told, steering])
+    const late = [message('msg_2', [text('a', 'One')]), message('msg_3', [text('b', 'Two')], { parentID: 'msg_9' })]
+    expect(typesOf(chunks7([{ ...joined, messages: late }]).flat()).slice(2, 8)).toEqual([
+      'start-step',
+      'text-start',
+      'text-delta',
+      'steering-message',
+      'text-end',
+      'finish-step',
+    ])
     const changed = replyWith([text('a', 'Two')], { promptIDs: joined.promptIDs, joinedPrompts: { msg_9: prompt } })
     expect(typesOf(chunks7([...replies, changed])[2] ?? [])).toEqual([
       'message-metadata',
@@ -397,6 +435,14 @@ describe('a reader with a message', () => {
     const other = await pageOf([settled(replyWith([text('a', 'Old')], { promptIDs: ['msg_0'] }))])
     const reply = settled(replyWith([text('a', 'New')]))
     expect(chunksFor([reply], { have: other })).toEqual(chunksFor([reply]))
+  })
+
+  test('keeps nothing that the reply lacks', async () => {
+    const page = await pageOf([replyWith([text('a', 'One'), call('b')])])
+    const rest = settled(replyWith([text('c', 'Two')]))
+    const later = await pageOf([rest], {}, page)
+    expect(uiTextOf(later)).toBe('Two')
+    expect(toolsIn(later)).toMatchObject([{ toolCallId: 'b', state: 'output-error' }])
   })
 
   test('that made its message up harms itself alone', () => {

@@ -60,6 +60,26 @@ describe('a stream', () => {
     expect(uiTextOf(await messageOf(chunks))).toBe('On and on. 1 2 3 4')
   })
 
+  test('computes nothing before it is read', async () => {
+    const { stream, write } = await begin()
+    let reads = 0
+    const watched: ReplyStream = Object.create(stream, {
+      reply: {
+        get: () => {
+          reads += 1
+          return stream.reply
+        },
+      },
+      [Symbol.asyncIterator]: { value: () => stream[Symbol.asyncIterator]() },
+    })
+    const reader = toUIMessageStream(watched).getReader()
+    await write(' And on.')
+    expect(reads).toBe(0)
+    await reader.read()
+    expect(reads).toBeGreaterThan(0)
+    await reader.cancel()
+  })
+
   test('that is left by all of its readers follows the reply no more, and the reply goes on', async () => {
     const { stream, end } = await begin()
     let open = 0

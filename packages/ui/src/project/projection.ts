@@ -265,7 +265,7 @@ export function createUIProjection(
       if (message.parts.some(({ id }) => have?.lastStep.has(id))) step = message.id
       if (isKnown) return
     }
-    tellPrompts(reply, message.parentID)
+    if (message.parentID !== undefined) tellPrompts(reply, message.parentID)
     closeTexts()
     if (step !== undefined) out.push({ type: 'finish-step' })
     out.push({ type: 'start-step' })

@@ -1,4 +1,4 @@
-import { subjectOf, type ToolPart } from '@reply/core'
+import { escapeDeceptive, subjectOf, type ToolPart } from '@reply/core'
 import type { UIAsk, UIChunk7 } from '../chunk.ts'
 import { type AskIndex, answerIDOf, askData, canAllow } from './asks.ts'
 
@@ -33,7 +33,7 @@ const progressLength = 4096
 /** Returns what a page should know of a call, with the ask that it waits for. */
 export function toolView(part: ToolPart, asks: AskIndex): ToolView {
   const { tool, state } = part
-  const view = { tool, title: subjectOf(part)?.slice(0, titleLength), isExecuted: true }
+  const view = { tool, title: titleOf(part), isExecuted: true }
   const ask = asks.of(part)
   // The questions as they are asked, with all that the model left out.
   const questions = ask?.type === 'question' && ask.questions.length > 0 ? { questions: ask.questions } : undefined
@@ -58,6 +58,12 @@ export function toolView(part: ToolPart, asks: AskIndex): ToolView {
   const output = state.metadata?.output
   const progress = typeof output === 'string' && output !== '' ? output.slice(-progressLength) : undefined
   return { ...view, input, progress }
+}
+
+/** What the call is about, in one line. A page may show it above its buttons, so nothing in it looks like something else. */
+function titleOf(part: ToolPart): string | undefined {
+  const subject = subjectOf(part)
+  return subject === undefined ? undefined : escapeDeceptive(subject.slice(0, titleLength)).replace(/\s+/g, ' ')
 }
 
 /** An input that can be written as JSON. One that is nested too deeply can't, and can't be allowed either. */

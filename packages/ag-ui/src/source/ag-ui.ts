@@ -139,11 +139,14 @@ export function agUi(options: AgUiOptions): Source {
   }
 
   async function openStream(
-    { run, thread }: Work,
+    { run, thread, waiting }: Work,
     resume: readonly AgUiResumeEntry[] | undefined,
     signal: AbortSignal,
   ) {
     const { conversation, state, runID } = thread
+    const custom = waiting.find(({ interrupt }) => interrupt.isCustom)?.interrupt
+    // Agents that sent a custom event read the answer there. One that was cancelled gets a "no".
+    const command = custom && { resume: resume?.[0]?.payload ?? false, interruptEvent: custom.value }
     const input: AgUiInput = {
       threadId: run.sessionID,
       runId: crypto.randomUUID(),
@@ -152,8 +155,8 @@ export function agUi(options: AgUiOptions): Source {
       messages: conversation.messages(),
       tools: [],
       context: [],
-      forwardedProps,
-      ...(resume && { resume }),
+      forwardedProps: command ? { ...forwardedProps, command } : forwardedProps,
+      ...(resume && !command && { resume }),
     }
     return { input, stream: await agent.open(input, signal) }
   }

@@ -1,5 +1,6 @@
 import type { LocalFile, LocalOutput, LocalRun, ToolState } from '@reply/core/source'
 import type { Conversation } from './conversation.ts'
+import { reviewedCallOf } from './decode/answer-form.ts'
 import {
   fileIn,
   type Interrupt,
@@ -116,9 +117,12 @@ export function createRunReader(options: RunReaderOptions): RunReader {
   const activities = new Map<string, unknown>()
   let made = 0
   let ending: StreamEnd = { type: 'cut' }
+  /** An interrupt that came as a custom event. Counts if the run ends without an outcome. */
+  let custom: Interrupt | undefined
   return {
     begin: () => {
       ending = { type: 'cut' }
+      custom = undefined
     },
     push,
     expects: () => {
@@ -207,11 +211,15 @@ export function createRunReader(options: RunReaderOptions): RunReader {
         return options.onState(event)
       case 'finished':
         writeUsage(event.usage, raw)
-        ending = event.outcome
+        ending =
+          custom && event.outcome.type === 'success' ? { type: 'interrupt', interrupts: [custom] } : event.outcome
         return
       case 'failed':
         writeUsage(event.usage, raw)
         ending = { type: 'failed', message: event.message, code: event.code }
+        return
+      case 'custom-interrupt':
+        custom ??= event.interrupt
         return
       case 'other':
         return
@@ -487,8 +495,8 @@ export function createRunReader(options: RunReaderOptions): RunReader {
       return { callID: found.call.callID, tool: found.call.name }
     }
     const lane = laneOf(subagentID)
-    const details = { ...metadata, ...fieldsIn(metadata.mastra) }
-    const { toolName, input = details.args } = details
+    const named = { ...metadata, ...fieldsIn(metadata.mastra) }
+    const { toolName, input = named.args } = reviewedCallOf(interrupt) ?? named
     const name = typeof toolName === 'string' && toolName !== '' ? toolName : reason || 'approval'
     const isAgents = toolCallID !== undefined
     const id = toolCallID ?? `interrupt:${interrupt.id}`

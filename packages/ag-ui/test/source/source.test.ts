@@ -620,3 +620,50 @@ test('a prompt waits for an agent that is restarting, and one without a response
   await client.close()
   await again.close()
 }, 20_000)
+
+test('an interrupt that comes as a custom event, as LangGraph sends it by default, is answered the same way', async () => {
+  const value = { message: 'Which one?', response_schema: { type: 'string', enum: ['a', 'b'] } }
+  await using agent = await stage(
+    inTurn(
+      sends({ type: 'CUSTOM', name: 'on_interrupt', value: JSON.stringify(value) }),
+      sends(...say('m1', 'Thanks.')),
+    ),
+  )
+  const stream = agent.client.prompt({ text: 'Ask me' })
+  const [ask] = await pendingOf(stream)
+  expect(ask).toMatchObject({
+    type: 'question',
+    questions: [{ question: 'Which one?', options: [{ label: 'a' }, {}] }],
+  })
+  if (ask?.type === 'question') await agent.client.answer(ask, [['b']])
+  expect(textOf(await stream.result)).toBe('Thanks.')
+  expect(agent.agent.inputs[1]).toMatchObject({ forwardedProps: { command: { resume: 'b', interruptEvent: value } } })
+  expect(agent.agent.inputs[1]).not.toHaveProperty('resume')
+})
+
+test("LangChain's review of tool calls is a permission with all of them", async () => {
+  const one = { action_requests: [{ name: 'remove', args: { path: 'a.txt' } }], review_configs: [] }
+  const two = { actionRequests: [...one.action_requests, { name: 'send', args: { to: 'Ann' } }] }
+  await using agent = await stage(
+    inTurn(
+      sends({ type: 'CUSTOM', name: 'on_interrupt', value: one }),
+      asks([], { id: 'i1', reason: 'langgraph:interrupt', metadata: { langgraph: { raw: two } } }),
+      sends(...say('m1', 'Done.')),
+    ),
+  )
+  const stream = agent.client.prompt({ text: 'Do it' })
+  const [ask] = await pendingOf(stream)
+  expect(ask).toMatchObject({ type: 'permission', call: { tool: 'remove', input: { path: 'a.txt' } } })
+  if (ask) await agent.client.answer(ask, 'once')
+  await until(() => stream.reply?.asks.length === 2, 'the second ask', 5000)
+  const [second] = await pendingOf(stream)
+  if (second?.type !== 'permission') throw new Error('It is no permission.')
+  for (const word of ['a.txt', 'Ann', 'send']) expect(JSON.stringify(askDetails(second))).toContain(word)
+  await agent.client.reject(second, 'No.')
+  expect(textOf(await stream.result)).toBe('Done.')
+  const decision = { type: 'reject', message: 'No.' }
+  expect(agent.agent.inputs.slice(1)).toMatchObject([
+    { forwardedProps: { command: { resume: { decisions: [{ type: 'approve' }] } } } },
+    { resume: [{ interruptId: 'i1', payload: { decisions: [decision, decision] } }] },
+  ])
+})

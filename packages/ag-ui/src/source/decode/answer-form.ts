@@ -83,8 +83,44 @@ const alwaysWords = /^(always|(allow|approve|accept|yes)[_-]always|always[_-](al
 const rejectWords = /^(no|reject(ed|[_-]once)?|den(y|ied)|declined?|cancel|disallow|abort|stop)$/i
 const approvalReasons = /approv|confirm|permission|^tool_call$/i
 
+const actionsSchema = z.array(z.looseObject({ name: z.string(), args: z.unknown().optional() })).min(1)
+const reviewSchema = z.union([
+  z.looseObject({ action_requests: actionsSchema }).transform((each) => each.action_requests),
+  z.looseObject({ actionRequests: actionsSchema }).transform((each) => each.actionRequests),
+])
+
+/**
+ * Returns the call that LangChain's review of tool calls is about, or all of them as one. Undefined for any other interrupt.
+ * https://docs.langchain.com/oss/python/langchain/human-in-the-loop
+ */
+export function reviewedCallOf({ value }: Interrupt) {
+  const actions = reviewSchema.safeParse(value).data
+  const [first, ...others] = actions ?? []
+  if (!actions || !first) return undefined
+  if (others.length === 0) return { toolName: first.name, input: first.args, count: 1 }
+  const names = actions.map(({ name }) => name).join(', ')
+  return { toolName: names, input: { calls: actions.map(({ name, args }) => ({ name, args })) }, count: actions.length }
+}
+
+/** Returns the approval that gives all calls of a review the same decision. */
+function reviewOf(count: number): AnswerForm {
+  const decide = (decision: Readonly<Record<string, string>>): unknown => ({
+    decisions: Array.from({ length: count }, () => decision),
+  })
+  return {
+    type: 'approval',
+    once: decide({ type: 'approve' }),
+    reject: decide({ type: 'reject' }),
+    always: undefined,
+    withReason: (message) => decide({ type: 'reject', message }),
+  }
+}
+
 /** Finds out what an interrupt expects. Without a schema that says so, the interrupt's reason tells approvals. */
-export function answerFormOf({ schema, reason, message, toolCallID }: Interrupt): AnswerForm {
+export function answerFormOf(interrupt: Interrupt): AnswerForm {
+  const { schema, reason, message, toolCallID } = interrupt
+  const review = reviewedCallOf(interrupt)
+  if (review) return reviewOf(review.count)
   if (schema) return approvalOf(toSchema(schema)) ?? formOf(toSchema(schema))
   if (approvalReasons.test(reason) && (toolCallID !== undefined || message !== undefined))
     return approvedObject('approved', 'reason')

@@ -21,6 +21,10 @@ export interface Interrupt {
   /** The JSON Schema of the answer. Undefined if the agent names none. */
   readonly schema: Readonly<Record<string, unknown>> | undefined
   readonly metadata: Readonly<Record<string, unknown>>
+  /** What the agent's framework asked with, unread. Undefined if it isn't passed on. */
+  readonly value: unknown
+  /** Whether it came as a custom event, as before version 1.0, so that its answer goes the old way, too. */
+  readonly isCustom: boolean
 }
 
 /** A tool call in a message of a snapshot. */
@@ -113,6 +117,8 @@ export type WireEvent = { readonly subagentID: string | undefined; readonly raw:
       readonly code: string | undefined
       readonly usage: readonly WireUsage[]
     }
+  /** An interrupt as LangGraph and Mastra send it beside the outcome, or without one. */
+  | { readonly type: 'custom-interrupt'; readonly interrupt: Interrupt }
   /** Has no place in a reply. */
   | { readonly type: 'other' }
   /** Of no kind that the protocol has. */
@@ -144,6 +150,7 @@ const frameSchema = z.looseObject({
   patch: z.unknown().optional(),
   messages: z.unknown().optional(),
   snapshot: z.unknown().optional(),
+  value: z.unknown().optional(),
   outcome: record,
   usage: z.unknown().optional(),
   message: text,
@@ -154,7 +161,7 @@ type Frame = z.infer<typeof frameSchema>
 
 /** Events that have no place in a reply. `onEvent` gets them as it gets all others. */
 const others: ReadonlySet<string> = new Set([
-  ...['RAW', 'CUSTOM', 'STEP_FINISHED', 'REASONING_ENCRYPTED_VALUE'],
+  ...['RAW', 'STEP_FINISHED', 'REASONING_ENCRYPTED_VALUE'],
   ...['REASONING_START', 'REASONING_END', 'THINKING_START', 'THINKING_END'],
 ])
 
@@ -231,6 +238,10 @@ function eventOf(frame: Frame): EventContent {
       return id === undefined ? { type: 'other' } : { type: 'activity-patch', id, patch: list.parse(frame.patch) }
     case 'MESSAGES_SNAPSHOT':
       return { type: 'snapshot', messages: list.parse(frame.messages).flatMap((message) => snapshotMessageOf(message)) }
+    case 'CUSTOM':
+      return frame.name === 'on_interrupt'
+        ? { type: 'custom-interrupt', interrupt: customInterruptOf(frame.value) }
+        : { type: 'other' }
     case 'STATE_SNAPSHOT':
       return { type: 'state', state: frame.snapshot }
     case 'STATE_DELTA':
@@ -346,6 +357,49 @@ const interruptSchema = z.looseObject({
   metadata: record,
 })
 
+const langGraphSchema = z.looseObject({ langgraph: z.looseObject({ raw: z.unknown().optional() }) })
+
+/** Names of LangGraph in JavaScript and Python, and of Mastra. */
+const customSchema = z.looseObject({
+  type: text,
+  reason: text,
+  message: text,
+  question: text,
+  toolCallId: text,
+  tool_call_id: text,
+  responseSchema: record,
+  response_schema: record,
+  resumeSchema: z.string().optional().catch(undefined),
+})
+
+/** Reads the value of a custom event as an interrupt. */
+function customInterruptOf(given: unknown): Interrupt {
+  const value = parsedJson(given)
+  const fields = customSchema.safeParse(value).data ?? {}
+  const schema = record.parse(fields.responseSchema ?? fields.response_schema ?? parsedJson(fields.resumeSchema))
+  return {
+    id: 'on_interrupt',
+    reason: fields.reason ?? 'input_required',
+    message: fields.message ?? fields.question ?? (typeof value === 'string' ? value : undefined),
+    toolCallID: fields.toolCallId ?? fields.tool_call_id,
+    subagentID: undefined,
+    schema,
+    metadata: fields.type === 'mastra_suspend' ? { mastra: value } : {},
+    value,
+    isCustom: true,
+  }
+}
+
+/** Returns what a text is as JSON. A text that is none, and any other value, is returned as it is. */
+function parsedJson(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
 /** Reads how a run ended. An outcome that is absent or unknown counts as a success, as the protocol says. */
 function outcomeOf(outcome: Frame['outcome']): WireOutcome {
   if (outcome?.type === 'cancelled') return { type: 'cancelled' }
@@ -354,9 +408,9 @@ function outcomeOf(outcome: Frame['outcome']): WireOutcome {
     const { data } = interruptSchema.safeParse(raw)
     if (!data) return []
     const { id, reason = '', message, toolCallId, subagentRunId, responseSchema, metadata = {} } = data
-    return [
-      { id, reason, message, toolCallID: toolCallId, subagentID: subagentRunId, schema: responseSchema, metadata },
-    ]
+    const value = langGraphSchema.safeParse(metadata).data?.langgraph.raw
+    const asked = { id, reason, message, metadata, value, isCustom: false }
+    return [{ ...asked, toolCallID: toolCallId, subagentID: subagentRunId, schema: responseSchema }]
   })
   return interrupts.length === 0 ? { type: 'success' } : { type: 'interrupt', interrupts }
 }

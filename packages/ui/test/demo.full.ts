@@ -9,6 +9,10 @@ import { pictureFiles } from '../scripts/demo/scripts.ts'
 const evil = `<img src=x onerror="document.title='hacked'">`
 const evilText = `It said ${evil} and <script>document.title='hacked'</script>, with [a link](javascript:document.title='hacked'), [data](data:text/html,hacked) and [a good one](https://example.org/).`
 
+/** A script that stops at a hold. Each test has its own, because a hold stays open once it is released. */
+const endless = (hold: string): Scripts[string] => ({
+  steps: [[sayText('This goes on and on. '), holdAnswer(hold), sayText('Never said.')]],
+})
 const scripts: Scripts = {
   'resumed-useChat': { steps: [[sayText('The first half. '), holdAnswer('useChat'), sayText('The second half.')]] },
   'resumed-assistant-ui': {
@@ -25,7 +29,8 @@ const scripts: Scripts = {
       [sayText('It went on.')],
     ],
   },
-  endless: { steps: [[sayText('This goes on and on. '), holdAnswer('endless'), sayText('Never said.')]] },
+  endless: endless('endless'),
+  'endless-7': endless('endless-7'),
   twice: {
     steps: [
       [callTool('bash', { command: 'npm test -- one', description: 'First' })],
@@ -389,12 +394,12 @@ test('assistant-ui takes the stream of version 7: text, a question, a permission
   await page.reload()
   await see('Only src/cart.js was changed.')
   expect(await logOf(page).locator('.message').count()).toBe(2)
-  await play('endless', assistantUi)
+  await play('endless-7', assistantUi)
   await see('This goes on and on.')
-  await demo.model.held('endless')
+  await demo.model.held('endless-7')
   await page.getByRole('button', { name: 'Stop' }).click()
   await logOf(page).locator('.ending', { hasText: 'Stopped' }).waitFor()
-  demo.model.release('endless')
+  demo.model.release('endless-7')
 })
 
 test('the page runs its own scripts alone, and reported no error', async () => {

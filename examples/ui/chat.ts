@@ -1,4 +1,5 @@
-// The server's side of useChat, as the routes beside this file pass requests on. OPENCODE_URL names the OpenCode server.
+// The server's side of useChat, as the routes beside this file pass requests on. OPENCODE_URL names the OpenCode server, and CHAT_TOKEN
+// is the secret in the cookie "token" of the owner. Without CHAT_TOKEN, everyone is refused with 404.
 import { connect } from '@reply/core'
 import { createChatHandler } from '@reply/ui'
 

@@ -1,4 +1,4 @@
-// useChat in Hono: npx tsx examples/ui/hono.ts, with serve(app) of @hono/node-server, Deno or Bun
+// useChat in Hono: CHAT_TOKEN=… bun examples/ui/hono.ts. In Node, add serve(app) of @hono/node-server.
 import { Hono } from 'hono'
 import { handle } from './chat.ts'
 

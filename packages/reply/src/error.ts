@@ -53,11 +53,15 @@ export class ReplyError extends Error {
 /** Receives errors that stop nothing, for example bad frames, throwing observers and dropped events. Must not throw. */
 export type OnError = (error: ReplyError) => void
 
-/** Wraps a host's `onError` and ignores errors that it throws: a failing error handler must not stop anything else. */
+/**
+ * Wraps a host's `onError` and ignores errors that it throws, also later if it is asynchronous: a failing error handler must not
+ * stop anything else.
+ */
 export function safeOnError<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
   return (error) => {
     try {
-      onError?.(error)
+      const told: unknown = onError?.(error)
+      if (told instanceof Promise) told.catch(() => {})
     } catch {
       // There is nowhere left to report it.
     }

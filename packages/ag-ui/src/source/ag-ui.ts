@@ -13,7 +13,7 @@ import { type Conversation, createConversation } from './conversation.ts'
 import { type AnswerForm, answerFormOf } from './decode/answer-form.ts'
 import { askMetadataOf } from './decode/ask-metadata.ts'
 import { type Interrupt, toWireEvent } from './decode/event.ts'
-import { patched } from './decode/patch.ts'
+import { hasAtMost, patched } from './decode/patch.ts'
 import { type AgUiResumeEntry, questionsOf, resumeEntryOf } from './interrupt.ts'
 import type { AgUiInput, AgUiOptions } from './options.ts'
 import { contentOf } from './prompt.ts'
@@ -49,6 +49,9 @@ interface Work {
 
 /** How long a stream may stay open without another event after the end of its run, in ms. */
 const lingerMs = 5000
+
+/** How many values the state of an agent may have to be sent back. */
+const maxStateValues = 1_000_000
 
 /** How long an abort waits for the agent to take it, in ms. */
 const cancelMs = 5000
@@ -151,7 +154,7 @@ export function agUi(options: AgUiOptions): Source {
       threadId: run.sessionID,
       runId: crypto.randomUUID(),
       ...(runID !== undefined && { parentRunId: runID }),
-      state,
+      state: sendable(state),
       messages: conversation.messages(),
       tools: [],
       context: [],
@@ -159,6 +162,15 @@ export function agUi(options: AgUiOptions): Source {
       ...(resume && !command && { resume }),
     }
     return { input, stream: await agent.open(input, signal) }
+  }
+
+  /** Returns a state that can be sent. An agent can make one that is huge with a few copies. */
+  function sendable(state: unknown): unknown {
+    if (hasAtMost(maxStateValues, state)) return state
+    onError(
+      new ReplyError('too-large', `The state of ${agent.name} is too large to send it back. An empty one is sent.`),
+    )
+    return {}
   }
 
   /** Writes a stream to its run until it ends, and then ends the run or asks what it waits for. Never rejects. */
@@ -183,18 +195,28 @@ export function agUi(options: AgUiOptions): Source {
       stopLingering()
     }
     if (!run.isOpen()) return void works.delete(run)
-    const end = reader.end()
-    if (end.type === 'interrupt') return askFor(work, end.interrupts, runID)
-    works.delete(run)
-    endRun(run, end, broken)
+    try {
+      const end = reader.end()
+      if (end.type === 'interrupt') return askFor(work, end.interrupts, runID)
+      works.delete(run)
+      endRun(run, end, broken)
+    } catch (error) {
+      works.delete(run)
+      work.waiting = []
+      const message = `${agent.name} asks for something that can't be read (${String(error)}). Look at its log.`
+      run.end({ type: 'lost', error: { name: 'malformed', message, raw: undefined } })
+    }
   }
 
   /** Writes one event to its run. Reports one that can't be read. */
   function readEvent({ run, reader }: Work, raw: unknown): void {
-    try {
-      options.onEvent?.(raw, run.sessionID)
-    } catch (cause) {
+    const report = (cause: unknown): void =>
       onError(new ReplyError('observer', `\`onEvent\` threw: ${String(cause)}. The stream continues.`, { cause }))
+    try {
+      const told: unknown = options.onEvent?.(raw, run.sessionID)
+      if (told instanceof Promise) told.catch(report)
+    } catch (cause) {
+      report(cause)
     }
     try {
       const event = toWireEvent(raw)
@@ -316,15 +338,18 @@ export function agUi(options: AgUiOptions): Source {
       return { type: 'question', callID, questions: asked }
     }
     // Without a call, no chat offers to allow it.
-    const { callID, tool } = form.once === undefined ? { callID: undefined, tool: 'unknown' } : reader.callOf(interrupt)
+    const { callID, tool } = (form.once !== undefined && reader.callOf(interrupt)) || unknownCall
+    const shownTitle = title ?? firstLine(interrupt.message) ?? tool
+    const isWhole = title !== undefined || interrupt.message === undefined || interrupt.message.trim() === shownTitle
     return {
       type: 'permission',
       callID,
       permission: tool,
       patterns: [],
       always: form.always ? (always ?? [form.always.label]) : [],
-      title: title ?? firstLine(interrupt.message) ?? tool,
-      metadata,
+      title: shownTitle,
+      // What a title has no place for is a part of what a person decides about.
+      metadata: isWhole ? metadata : { message: interrupt.message, ...metadata },
     }
   }
 }
@@ -341,6 +366,11 @@ function failureOf({ type, message }: ReplyError): ReplyFailure {
 /** What an ask says, without its id and the function for its answer. */
 type AskContent = LocalAsk extends infer A ? (A extends LocalAsk ? Omit<A, 'requestID' | 'reply'> : never) : never
 
+const unknownCall = { callID: undefined, tool: 'unknown' }
+
 function firstLine(text: string | undefined): string | undefined {
-  return text?.split('\n').find((line) => line.trim() !== '')
+  return text
+    ?.split('\n')
+    .find((line) => line.trim() !== '')
+    ?.trim()
 }

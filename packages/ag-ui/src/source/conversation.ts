@@ -28,7 +28,7 @@ export interface Conversation {
   prompt(id: string, content: unknown): void
   /** Appends to a text of the agent. */
   say(id: string, delta: string): void
-  /** Begins a call, in the message with this id if there is one. */
+  /** Begins a call, in the message with this id if there is one. Begins one without a result anew. */
   call(id: string, name: string, messageID: string | undefined): void
   /** Appends to the arguments of a call. */
   args(id: string, delta: string): void
@@ -67,7 +67,11 @@ export function createConversation(): Conversation {
       else if (!ids.has(id)) add({ id, role: 'assistant', content: delta })
     },
     call: (id, name, messageID) => {
-      if (calls.has(id)) return
+      const known = calls.get(id)
+      if (known) {
+        if (!answered.has(id)) Object.assign(known.function, { name, arguments: '' })
+        return
+      }
       const call: OwnCall = { id, type: 'function', function: { name, arguments: '' } }
       calls.set(id, call)
       const last = messages.at(-1)

@@ -42,9 +42,9 @@ export interface RunReader {
   runOf(interrupt: Interrupt): LocalRun
   /**
    * Returns the call that a permission is about. Shows one if the agent has shown none, because only what is shown may be
-   * allowed.
+   * allowed. Undefined if it names a call of which nothing is known.
    */
-  callOf(interrupt: Interrupt): AskedCall
+  callOf(interrupt: Interrupt): AskedCall | undefined
   /** The call that an interrupt names, if it was shown. */
   knownCall(interrupt: Interrupt): string | undefined
   /** Tells that a person answered for a call, so that a refused one ends as failed. */
@@ -56,7 +56,7 @@ interface Call {
   /** Its id in the run's outputs, because agents may repeat theirs. */
   readonly callID: string
   readonly messageID: string
-  readonly name: string
+  name: string
   /** The arguments so far. */
   args: string
   state: ToolState
@@ -278,14 +278,18 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     // Some providers repeat the ids of calls.
     const isNew = known === undefined || (name !== undefined && isDone(known.state))
     if (isNew) beginCall(lane, id, name ?? 'tool', raw, parentID)
-    // The agent tells a call again that it was interrupted in.
-    else if (name !== undefined && !isChunk) known.args = ''
+    // The agent tells a call again that it was interrupted in, perhaps with other words.
+    else if (name !== undefined && !isChunk) {
+      known.name = name
+      known.args = ''
+      if (lane === root && known.callID === id) conversation.call(id, name, parentID)
+    }
     lane.openCall = id
     lane.isChunk = isChunk
     const call = calls.get(id)?.call
     if (!call || delta === '') return
     call.args += delta
-    if (lane === root) conversation.args(id, delta)
+    if (lane === root && call.callID === id) conversation.args(id, delta)
   }
 
   function beginCall(lane: Lane, id: string, name: string, raw: unknown, parentID?: string, isAgents = true): Call {
@@ -487,7 +491,7 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     lane.run.write(output)
   }
 
-  function callOf(interrupt: Interrupt): AskedCall {
+  function callOf(interrupt: Interrupt): AskedCall | undefined {
     const { toolCallID, subagentID, metadata, reason, message } = interrupt
     const found = toolCallID === undefined ? undefined : calls.get(toolCallID)
     if (found && !isDone(found.call.state)) {
@@ -496,13 +500,16 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     }
     const lane = laneOf(subagentID)
     const named = { ...metadata, ...fieldsIn(metadata.mastra) }
-    const { toolName, input = named.args } = reviewedCallOf(interrupt) ?? named
-    const name = typeof toolName === 'string' && toolName !== '' ? toolName : reason || 'approval'
+    const known = named.args ?? (found && inputOf(found.call.args))
+    const { toolName, input = known } = reviewedCallOf(interrupt) ?? named
     const isAgents = toolCallID !== undefined
+    if (isAgents && input === undefined) return undefined
+    const name =
+      typeof toolName === 'string' && toolName !== '' ? toolName : (found?.call.name ?? (reason || 'approval'))
     const id = toolCallID ?? `interrupt:${interrupt.id}`
     const call = beginCall(lane, id, name, interrupt, undefined, isAgents)
     call.args = JSON.stringify(input ?? { ...(message !== undefined && { message }), ...metadata })
-    if (lane === root && isAgents) conversation.args(id, call.args)
+    if (lane === root && isAgents && call.callID === id) conversation.args(id, call.args)
     writeState(lane, call, { status: 'running', input: inputOf(call.args) }, interrupt)
     return { callID: call.callID, tool: name }
   }

@@ -1,5 +1,5 @@
 import { type Clock, type OnError, ReplyError } from '@reply/core'
-import { createSseReader, hideValues } from '@reply/core/internal'
+import { createSseReader, hideValues, nestsDeeper } from '@reply/core/internal'
 import type { AgUiAgentOptions, AgUiInput, AgUiOptions, AgUiServerOptions } from './options.ts'
 
 /** The stream of one run. */
@@ -26,6 +26,9 @@ export interface Agent {
 /** How long `check` waits for a response, in ms. */
 const checkMs = 10_000
 
+/** How deeply the values of an event may be nested. What reads and writes JSON fails at some thousands. */
+const maxDepth = 1000
+
 /** The longest part of a server's response that an error quotes, in UTF-16 units. */
 const maxQuote = 300
 
@@ -36,8 +39,9 @@ export function createAgent(options: AgUiOptions, clock: Clock, onError: OnError
 
 function createServer(options: AgUiServerOptions, clock: Clock, onError: OnError): Agent {
   const { headers = {}, responseMs = 25_000, silenceMs = 300_000 } = options
-  const { shown, target, authorization } = addressOf(options.url)
-  const secrets = [...Object.values(headers), ...Object.values(headers).map((value) => value.replace(/^\S+\s+/, ''))]
+  const { shown, target, authorization, secrets: inUrl } = addressOf(options.url)
+  const sent = [...Object.values(headers), ...(authorization === undefined ? [] : [authorization])]
+  const secrets = [...sent, ...sent.map((value) => value.replace(/^\S+\s+/, '')), ...inUrl]
   const redact = (text: string): string => {
     const hidden = hideValues(secrets.filter(({ length }) => length > 3))
     return hidden.push(text) + hidden.end()
@@ -47,7 +51,9 @@ function createServer(options: AgUiServerOptions, clock: Clock, onError: OnError
     redact,
     check: async () => {
       const abort = new AbortController()
-      const response = await request(target, { method: 'OPTIONS', signal: abort.signal }, checkMs)
+      // A redirect is an answer, too. Following it would take the headers to another host.
+      const init: RequestInit = { method: 'OPTIONS', signal: abort.signal, redirect: 'manual' }
+      const response = await request(target, init, checkMs)
       void response.body?.cancel().catch(() => {})
     },
     open: async (input, signal) => {
@@ -152,10 +158,16 @@ function createServer(options: AgUiServerOptions, clock: Clock, onError: OnError
     const sse = createSseReader({
       onData: (data) => {
         try {
+          if (nestsDeeper(data, maxDepth)) throw new Error('It is nested too deeply.')
           events.push(JSON.parse(data))
         } catch {
           const shownData = JSON.stringify(redact(data.slice(0, 80)))
-          onError(new ReplyError('malformed', `Skipped an event of ${shown} that is not JSON: ${shownData}.`))
+          onError(
+            new ReplyError(
+              'malformed',
+              `Skipped an event of ${shown} that is not JSON, or nested too deeply: ${shownData}.`,
+            ),
+          )
         }
       },
       onError: ({ type }) => {
@@ -192,7 +204,7 @@ function createServer(options: AgUiServerOptions, clock: Clock, onError: OnError
   }
 }
 
-/** Returns the address to show, the one to call, and the value of `authorization` for credentials in the url. */
+/** Returns the address to show, the one to call, the value of `authorization` for credentials in the url, and its secrets. */
 function addressOf(url: string) {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol)) {
@@ -207,7 +219,10 @@ function addressOf(url: string) {
   parsed.password = ''
   const authorization =
     password === '' ? undefined : `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}`
-  return { shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}`, target: parsed.href, authorization }
+  // Keys in a query are long. Short values are words, and hiding those would spoil the errors.
+  const keys = [...parsed.searchParams.values()].filter(({ length }) => length >= 8)
+  const secrets = [password, decodeURIComponent(password), ...keys, ...keys.map(encodeURIComponent)]
+  return { shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}`, target: parsed.href, authorization, secrets }
 }
 
 /** Returns an error's innermost reason. */

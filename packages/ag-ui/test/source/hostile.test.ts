@@ -182,6 +182,6 @@ test('values that JSON does not have, and a sub-agent that is its own parent, st
   const [child] = await source.children({ sessionID: reply.sessionID, directory: undefined })
   expect(child?.sessionID).toBe(reply.children[0]?.reply.sessionID)
   expect([reply.outcome, textOf(reply), reply.children.length]).toEqual(['aborted', 'Still here.', 1])
-  expect(errors).toHaveLength(2)
+  expect(errors).toEqual([expect.stringContaining('Skipped an event')])
   await client.close()
 })

@@ -1,4 +1,4 @@
-import { ReplyError } from '../error.ts'
+import { ReplyError, safeOnError } from '../error.ts'
 
 /** Why a request is refused. The message is the body of the response, so it is written for people and has no secrets. */
 export class Refusal extends Error {
@@ -59,9 +59,5 @@ export function failedRefusal(): Refusal {
 
 /** Reports an error to the host. An error of its function is dropped, because there is nowhere left to report it. */
 export function reportSafely(onError: ((error: unknown) => void) | undefined, error: unknown): void {
-  try {
-    onError?.(error)
-  } catch {
-    // There is nowhere left to report it.
-  }
+  safeOnError(onError)(error)
 }

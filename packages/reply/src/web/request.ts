@@ -1,3 +1,4 @@
+import { nestsDeeper } from '../text/nests-deeper.ts'
 import { Refusal } from './refusal.ts'
 
 /** Reads the body as text. Throws a `Refusal` as soon as it has more than `maxBytes`, whatever its headers say. */
@@ -26,8 +27,12 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
-/** Parses a body. Throws a `Refusal` if it isn't JSON. */
+/** How deeply the values of a body may be nested. What reads and writes JSON fails at some thousands. */
+const maxDepth = 1000
+
+/** Parses a body. Throws a `Refusal` if it isn't JSON, or is nested too deeply. */
 export function parseJson(text: string): unknown {
+  if (nestsDeeper(text, maxDepth)) throw new Refusal(400, `The body is nested deeper than ${maxDepth} levels.`)
   try {
     return JSON.parse(text)
   } catch {

@@ -27,6 +27,15 @@ describe('a body', () => {
     expect(() => requireJson(post({ 'content-type': 'text/plain' }))).toThrow(expect.objectContaining({ status: 415 }))
     expect(() => requireJson(post({ 'content-type': 'application/json; charset=utf-8' }))).not.toThrow()
   })
+
+  test('is refused if it is nested deeper than JSON can be written again', () => {
+    const nested = (levels: number): string => `${'[{"a":'.repeat(levels / 2)}"]}\\"["${'}]'.repeat(levels / 2)}`
+    expect(() => parseJson(nested(100_000))).toThrow('deeper than 1000 levels')
+    expect(() => parseJson(nested(1002))).toThrow('deeper than 1000 levels')
+    expect(JSON.stringify(parseJson(nested(1000)))).toBe(nested(1000))
+    const flat = JSON.stringify(Array.from({ length: 2000 }, () => ['[[[{"\\']))
+    expect(JSON.stringify(parseJson(flat))).toBe(flat)
+  })
 })
 
 describe('a request of a page of another origin', () => {

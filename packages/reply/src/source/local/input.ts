@@ -25,14 +25,14 @@ export function failureFrom(error: unknown): ReplyFailure {
 }
 
 /**
- * Returns the failure to show to people: its message is one sentence without secrets. `raw` has the rest of the
+ * Returns the failure to show to people: its name has no secrets, its message is one sentence without them. `raw` has the rest of the
  * message.
  */
 export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => string): ReplyFailure {
   const redacted = redact(failure.message)
   const message = sentenceOf(redacted)
   const raw = failure.raw ?? (message === redacted ? undefined : redacted)
-  return { ...failure, message, raw: redactStrings(raw, redact) }
+  return { ...failure, name: redact(failure.name), message, raw: redactStrings(raw, redact) }
 }
 
 /**

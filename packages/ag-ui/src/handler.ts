@@ -52,8 +52,8 @@ export interface AgUiHandlerOptions {
    */
   readonly sessionOf: (request: Request, threadId: string) => AgUiSession | undefined | Promise<AgUiSession | undefined>
   /**
-   * Whether the person who sent the request may give this answer. `answer.ask` is the ask as it is now. Default: no one may. Runs
-   * then go on while something is asked, which they show as an activity, and each answer is refused with 403.
+   * Whether the person who sent the request may give this answer. `answer.ask` is the ask as it is now. Only `true` counts, no
+   * other value. Default: no one may. Runs then go on while something is asked, which they show as an activity, and each answer is refused with 403.
    */
   readonly mayAnswer?: ((request: Request, answer: AgUiAnswer) => boolean | Promise<boolean>) | undefined
   /**
@@ -229,7 +229,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
       const reply = running && (await sessions.whenCallsKnown(running.feed, signal))
       const { answers, unanswered } = readAnswers(input.resume, reply)
       for (const { ask, answer, message } of answers)
-        if (!(await mayAnswer(request, { ask, answer, message })))
+        if ((await mayAnswer(request, { ask, answer, message })) !== true)
           throw new Refusal(403, 'You may not answer this. Ask someone who may.')
       const notSent: ReadAnswers['unanswered'][number][] = [...unanswered]
       for (const each of answers) {
@@ -309,7 +309,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
       end()
       release()
     }
-    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd })
+    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd, onError })
     return new Response(stream, { headers: eventStreamHeaders })
   }
 

@@ -66,6 +66,26 @@ describe('people who may answer', () => {
   })
 })
 
+test.each([
+  ['a text', 'no'],
+  ['an object', { allowed: false }],
+  ['a number', 1],
+])('%s of `mayAnswer` is not `true`, so nothing is allowed', async (_, value) => {
+  // @ts-expect-error A host's program may have no types.
+  const { answer, answers } = await asking({ mayAnswer: async () => value })
+  expect((await answer('once')).status).toBe(403)
+  expect(answers).toEqual([])
+})
+
+test('an input that is nested too deeply to be written does not break the stream', async () => {
+  const { handle, run } = createStage()
+  const response = await handle(post(user('endless')))
+  const input: Record<string, unknown> = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`)
+  run().write({ type: 'tool', callID: 'c', tool: 'deep', state: { status: 'completed', input, output: 'Done.' } })
+  run().end({ type: 'completed' })
+  expect(endOf(await eventsOf(response))).toBe('success')
+})
+
 describe('answers', () => {
   test('to something that was never asked do nothing', async () => {
     const { answer, answers } = await asking()

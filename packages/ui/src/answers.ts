@@ -1,5 +1,6 @@
 import { type Answer, type Ask, checkAnswers, type QuestionAsk, type Reply, ReplyError } from '@reply/core'
 import { type Given, givenIn } from './answers/inbound.ts'
+import { fieldOf } from './fields.ts'
 import { answerIDOf, choicesOf } from './project/asks.ts'
 import { callOf, isUnfinished } from './project/calls.ts'
 
@@ -49,12 +50,15 @@ export function readAnswers(body: unknown, reply: Reply): readonly UIAnswer[] {
  */
 function askOf(given: Given, reply: Reply): Ask | undefined {
   if (given.type === 'tool') {
-    const ask = reply.asks.find(
+    const asks = reply.asks.filter(
       (each) => each.type === 'question' && each.path.length === 1 && callOf(reply, each)?.part.id === given.toolCallId,
     )
+    // A call may ask again once it was answered.
+    const ask = asks.find(({ status }) => status === 'pending') ?? asks.at(-1)
     const call = ask && callOf(reply, ask)
     // A call that has ended shows the agent's own end, which only looks like an answer.
     const isWaiting = ask?.status === 'pending' && call !== undefined && isUnfinished(call.part)
+    if (isWaiting && !isShown(ask, given.shown)) throw changedError(ask)
     return isWaiting || (ask?.status !== 'pending' && given.answers !== undefined) ? ask : undefined
   }
   const { id } = given
@@ -62,12 +66,21 @@ function askOf(given: Given, reply: Reply): Ask | undefined {
   const ask = reply.asks.find((each) => each.requestID === requestID)
   if (!ask || (given.type === 'approval' && ask.type !== 'permission'))
     throw new ReplyError('gone', `The reply has no ask with the id ${JSON.stringify(id.slice(0, 80))}.`)
-  if (ask.status === 'pending' && answerIDOf(ask) !== id)
-    throw new ReplyError(
-      'invalid',
-      `What ${requestID} asks for has changed since it was shown. Load the reply again, look at it, and answer then.`,
-    )
+  if (ask.status === 'pending' && answerIDOf(ask) !== id) throw changedError(ask)
   return ask
+}
+
+/** Whether the input at a page's tool part has the questions as they are now. A part without one shows nothing else. */
+function isShown(ask: Ask, input: unknown): boolean {
+  if (ask.type !== 'question' || input === undefined) return true
+  return JSON.stringify(fieldOf(input, 'questions')) === JSON.stringify(ask.questions)
+}
+
+function changedError({ requestID }: Ask): ReplyError {
+  return new ReplyError(
+    'invalid',
+    `What ${requestID} asks for has changed since it was shown. Load the reply again, look at it, and answer then.`,
+  )
 }
 
 /** The answer to a pending ask. Throws if it doesn't fit. */

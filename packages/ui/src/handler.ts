@@ -48,8 +48,8 @@ export interface ChatHandlerOptions {
    */
   readonly sessionOf: (request: Request, chatId: string) => ChatSession | undefined | Promise<ChatSession | undefined>
   /**
-   * Whether the person who sent the request may give this answer. `answer.ask` is the ask as it is now. Default: no one may,
-   * and each answer is refused with 403.
+   * Whether the person who sent the request may give this answer. `answer.ask` is the ask as it is now. Only `true` counts, no
+   * other value. Default: no one may, and each answer is refused with 403.
    */
   readonly mayAnswer?: ((request: Request, answer: UIAnswer) => boolean | Promise<boolean>) | undefined
   /** The major version of the AI SDK in the browser. Default: 6. */
@@ -233,7 +233,8 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   /** Sends the answers one by one, if the request may give all of them. Throws the first failure if all of them failed. */
   async function sendAnswers(request: Request, answers: readonly UIAnswer[]): Promise<void> {
     for (const each of answers)
-      if (!(await mayAnswer?.(request, each))) throw new Refusal(403, 'You may not answer this. Ask someone who may.')
+      if ((await mayAnswer?.(request, each)) !== true)
+        throw new Refusal(403, 'You may not answer this. Ask someone who may.')
     const failures: unknown[] = []
     for (const each of answers) {
       try {
@@ -259,7 +260,15 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
 
   function streamOf(feed: Feed, have: UIMessageLike | undefined, signal: AbortSignal, onEnd: () => void): Response {
     const projection = createUIProjection({ version, have })
-    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd, end: 'data: [DONE]\n\n' })
+    const stream = createReader({
+      feed,
+      projection,
+      signal,
+      onBeat: readers.onBeat,
+      onEnd,
+      onError,
+      end: 'data: [DONE]\n\n',
+    })
     return new Response(stream, { headers: streamHeaders })
   }
 

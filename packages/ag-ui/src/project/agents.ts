@@ -11,7 +11,7 @@ import {
   type Todo,
   type ToolPart,
 } from '@reply/core'
-import { isLoadable, partChunks } from '@reply/core/internal'
+import { inputJson, isLoadable, partChunks } from '@reply/core/internal'
 import { fileFacts, toolFacts } from '@reply/core/show'
 import type { AgUiEvent, AgUiMessage, AgUiPatch } from '../event.ts'
 import { failureText } from './failure.ts'
@@ -220,7 +220,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     if (!before) {
       note(agent, place)
       emit({ type: 'TOOL_CALL_START', toolCallId, toolCallName: tool, ...of(agent) })
-      emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta: JSON.stringify(state.input), ...of(agent) })
+      emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta: inputJson(state.input), ...of(agent) })
       emit({ type: 'TOOL_CALL_END', toolCallId, ...of(agent) })
     }
     const children = agent.reply?.children ?? []
@@ -463,7 +463,7 @@ function resultOf({ state }: ToolPart): string {
 }
 
 function isSameInput({ state: before }: ToolPart, { state }: ToolPart): boolean {
-  return before.input === state.input || JSON.stringify(before.input) === JSON.stringify(state.input)
+  return before.input === state.input || inputJson(before.input) === inputJson(state.input)
 }
 
 /** Whether the parts of the message begin with the known ones. */

@@ -42,7 +42,7 @@ export interface RunReader {
   runOf(interrupt: Interrupt): LocalRun
   /**
    * Returns the call that a permission is about. Shows one if the agent has shown none, because only what is shown may be
-   * allowed. Undefined if it names a call of which nothing is known.
+   * allowed. Undefined if it names a call that is not known at all.
    */
   callOf(interrupt: Interrupt): AskedCall | undefined
   /** The call that an interrupt names, if it was shown. */

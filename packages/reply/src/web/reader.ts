@@ -1,5 +1,6 @@
 import type { Reply } from '../reply.ts'
 import type { Feed } from './feed.ts'
+import { reportSafely } from './refusal.ts'
 
 /** Headers of a response with server-sent events, for no cache and no proxy to hold them back. */
 export const eventStreamHeaders = {
@@ -29,6 +30,8 @@ export interface ReaderOptions {
   readonly onBeat: (run: () => void) => () => void
   /** Called once, when the stream has ended in any way. */
   readonly onEnd: () => void
+  /** Receives what broke the stream. The reader only sees that it ends. Default: nothing is reported. */
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /**
@@ -80,6 +83,7 @@ export function createReader(options: ReaderOptions): ReadableStream<Uint8Array>
             })
           }
         } catch (error) {
+          reportSafely(options.onError, error)
           end()
           throw error
         }

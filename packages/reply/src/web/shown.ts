@@ -15,6 +15,15 @@ export function permissionAnswers(ask: PermissionAsk): readonly PermissionReply[
   return alwaysOffer(ask).type === 'offered' ? ['once', 'always', 'reject'] : ['once', 'reject']
 }
 
+/** Returns a call's input as JSON. One that is nested too deeply can't be written, and can't be allowed either. */
+export function inputJson(input: unknown): string {
+  try {
+    return JSON.stringify(input)
+  } catch {
+    return JSON.stringify('The input is nested too deeply to be shown.')
+  }
+}
+
 /** Whether a page can load a file by its URL. A path on the agent's computer means nothing there, and a script must not run. */
 export function isLoadable(url: string): boolean {
   return /^(?:https?:\/\/|data:)/i.test(url)

@@ -41,6 +41,27 @@ test('a slow reader gets what is newest when it reads, and the end', async () =>
   expect(ends).toBe(1)
 })
 
+test('what breaks a stream is told to the host, and its end is told once', async () => {
+  const feed = createFeed()
+  const calls: string[] = []
+  const stream = createReader({
+    feed,
+    projection: {
+      ended: false,
+      next: () => {
+        throw new Error('broken')
+      },
+    },
+    signal: new AbortController().signal,
+    onBeat: () => () => {},
+    onEnd: () => calls.push('end'),
+    onError: (error) => calls.push(String(error)),
+  })
+  feed.update(emptyReply('ses'))
+  await expect(stream.getReader().read()).rejects.toThrow('broken')
+  expect(calls).toEqual(['Error: broken', 'end'])
+})
+
 const request = (signal?: AbortSignal): Request => new Request('http://app.example/', { ...(signal && { signal }) })
 
 test('a client has some requests at a time, and gives one back once', () => {

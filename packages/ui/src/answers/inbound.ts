@@ -12,8 +12,13 @@ export type Given =
       readonly approved: boolean
       readonly reason: string | undefined
     }
-  /** To the questions of a tool part. Undefined if they were rejected. */
-  | { readonly type: 'tool'; readonly toolCallId: string; readonly answers: readonly (readonly string[])[] | undefined }
+  /** To the questions of a tool part. Without `answers` if they were rejected. `shown` is the input that the page has. */
+  | {
+      readonly type: 'tool'
+      readonly toolCallId: string
+      readonly answers: readonly (readonly string[])[] | undefined
+      readonly shown: unknown
+    }
   /** To any ask, by the id in its data. */
   | {
       readonly type: 'body'
@@ -98,11 +103,12 @@ function givenAt(part: unknown): readonly Given[] {
       const answered = answeredSchema.safeParse(part).data
       if (!answered) return []
       const answers = listsSchema.safeParse(answered.output).data ?? []
-      return [{ type: 'tool', toolCallId: answered.toolCallId, answers }]
+      return [{ type: 'tool', toolCallId: answered.toolCallId, answers, shown: fieldOf(part, 'input') }]
     }
     case 'output-error': {
       const rejected = rejectedSchema.safeParse(part).data
-      return rejected ? [{ type: 'tool', toolCallId: rejected.toolCallId, answers: undefined }] : []
+      const shown = fieldOf(part, 'input')
+      return rejected ? [{ type: 'tool', toolCallId: rejected.toolCallId, answers: undefined, shown }] : []
     }
     default:
       return []

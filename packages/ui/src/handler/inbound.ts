@@ -99,6 +99,9 @@ function textOfPart(part: unknown): string {
 /** A type, parameters and base64, as `FileReader.readAsDataURL` writes it. Only the beginning is matched. */
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w.-]+=[\w.-]+)*;base64,/i
 
+/** A type without its parameters, and without all else that a body may have there. */
+const mediaType = /^[\w.+-]+\/[\w.+-]+/
+
 /**
  * The file of a message. Its content must be in its URL: the agent would read a path or an address with its own rights,
  * not with those of the person who names it.
@@ -109,7 +112,7 @@ function fileOf(part: unknown): PromptFile {
   const [start, type] = dataUrl.exec(file.url.slice(0, 1024)) ?? []
   if (start === undefined)
     throw new Refusal(400, 'Only files with a base64 data: URL are taken, no addresses and no paths. Send its content.')
-  const mime = type ?? file.mediaType ?? 'application/octet-stream'
+  const mime = type ?? mediaType.exec(file.mediaType ?? '')?.[0] ?? 'application/octet-stream'
   return { url: file.url, mime: mime.toLowerCase(), filename: nameOf(file.filename ?? undefined) }
 }
 

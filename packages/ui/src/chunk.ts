@@ -12,7 +12,7 @@ export type UIPartInfo = {
   readonly part: string
   /** Set if the agent took it back. Don't show it. `uiTextOf` leaves it out. */
   readonly retracted?: true
-  /** Set if it goes on with the text before it, without a blank line. */
+  /** Set if it goes on with the text of the same id without `~2`, without a blank line in between. */
   readonly continues?: true
   /** The name of a file. */
   readonly filename?: string

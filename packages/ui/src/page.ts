@@ -47,15 +47,19 @@ function askStateOf(part: UIPartLike): 'waiting' | 'answered' | undefined {
  */
 export function uiTextOf({ parts }: { readonly parts: readonly UIPartLike[] }): string {
   const retracted = new Set(parts.flatMap(retractedIn))
-  let text = ''
+  const texts = new Map<unknown, string>()
   for (const part of parts) {
-    const fields = fieldsOf(part)
-    if (part.type !== 'text' || typeof fields.text !== 'string' || fields.text.trim() === '') continue
-    const info = infoOf(fields)
-    if (info.retracted === true || (typeof info.part === 'string' && retracted.has(info.part))) continue
-    text += `${text === '' || info.continues === true ? '' : '\n\n'}${fields.text}`
+    const { text, ...fields } = fieldsOf(part)
+    if (part.type !== 'text' || typeof text !== 'string') continue
+    const { part: id, retracted: isRetracted, continues } = infoOf(fields)
+    if (isRetracted === true || (typeof id === 'string' && retracted.has(id))) continue
+    const key = typeof id === 'string' ? id.replace(/~\d+$/, '') : part
+    const before = continues === true ? texts.get(key) : undefined
+    // One that was sent anew stands where it was sent last.
+    if (before === undefined) texts.delete(key)
+    texts.set(key, `${before ?? ''}${text}`)
   }
-  return text
+  return [...texts.values()].filter((text) => text.trim() !== '').join('\n\n')
 }
 
 type Fields = Readonly<Record<string, unknown>>

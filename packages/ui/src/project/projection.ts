@@ -104,7 +104,7 @@ export function createUIProjection(
   let step: string | undefined
   /** The texts that are open in the stream, by the ids of their parts. */
   const openTexts = new Map<string, OpenText>()
-  /** How many ids a text took in the stream, if it took several. */
+  /** How many ids a text took in the stream, if it took several or was taken back. */
   const textIDs = new Map<string, number>()
   /** The prompts that the reader was told to have joined, and those told in the current step. */
   const toldPrompts = new Set<string>()
@@ -151,7 +151,7 @@ export function createUIProjection(
     const messageId = messageIDOf(reply)
     if (messageId === undefined && reply.phase !== 'settled') return false
     if (have && have.id !== messageId) have = undefined
-    for (const [id, { ids }] of have?.texts ?? []) if (ids > 1) textIDs.set(id, ids)
+    for (const [id, { ids, text }] of have?.texts ?? []) if (ids > 1 || text === '') textIDs.set(id, ids)
     out.push({
       type: 'start',
       ...(messageId !== undefined && { messageId }),
@@ -196,7 +196,8 @@ export function createUIProjection(
       const message = messages[index]
       let old = before[index]
       if (!message || old === message) continue
-      if (old && old.id !== message.id) {
+      // One that is inserted moves those behind it.
+      if (old ? old.id !== message.id : byID) {
         byID ??= new Map(before.map((one) => [one.id, one]))
         old = byID.get(message.id)
       }
@@ -364,8 +365,9 @@ export function createUIProjection(
 
   /** Starts a text. Only the first one of a part has the part's id. */
   function startText(partID: string, kind: OpenText['kind'], text: string, continues: boolean): void {
-    if (continues) textIDs.set(partID, (textIDs.get(partID) ?? 1) + 1)
-    const id = idOfText(partID, textIDs.get(partID) ?? 1)
+    const sent = textIDs.get(partID) ?? (continues ? 1 : 0)
+    if (sent > 0) textIDs.set(partID, sent + 1)
+    const id = idOfText(partID, sent + 1)
     const info: UIPartInfo = { part: id, ...(continues && { continues }) }
     out.push({ type: startOf(kind), id, providerMetadata: { reply: info } }, { type: deltaOf(kind), id, delta: text })
     openTexts.set(partID, { kind, id })
@@ -396,7 +398,7 @@ export function createUIProjection(
     }
     if (!open || ids > 1) out.push({ type: 'data-retracted', id: `retracted-${partID}`, data: { parts } })
     openTexts.delete(partID)
-    textIDs.set(partID, ids + 1)
+    textIDs.set(partID, ids)
   }
 
   /** Takes a call or a file back that a retry replaces, if the reader has it. */
@@ -410,7 +412,8 @@ export function createUIProjection(
   function syncTool(part: ToolPart, before: Part | undefined, { reply, isInStep, isAnew }: Place): void {
     if (isTodoTool(part.tool)) hasTodoTool = true
     if (part.status === 'abandoned') return isAnew ? undefined : abandon(part, before)
-    const old = before?.type === 'tool' && last ? toolView(before, askIndexOf(last)) : undefined
+    const old =
+      before?.type === 'tool' && before.status !== 'abandoned' && last ? toolView(before, askIndexOf(last)) : undefined
     if (!before && have?.tools.get(part.id) === undefined) newCalls.add(part.callID)
     const known = isAnew ? undefined : (old ?? have?.tools.get(part.id))
     const view = reachable(part.id, toolView(part, askIndexOf(reply)), known, isInStep)

@@ -18,6 +18,7 @@ const scripts: Scripts = {
   'resumed-assistant-ui': {
     steps: [[sayText('The first half. '), holdAnswer('assistant-ui'), sayText('The second half.')]],
   },
+  early: { steps: [[sayText('Sent early. '), holdAnswer('early'), sayText('And it arrived.')]] },
   busy: { steps: [[sayText('Still at it. '), holdAnswer('busy'), sayText('Done with it.')]] },
   tabs: {
     steps: [
@@ -143,6 +144,15 @@ async function suggest(label: string): Promise<void> {
 const press = async (name: string): Promise<void> => await logOf(page).getByRole('button', { name }).click()
 const see = async (text: string | RegExp, shown = page): Promise<void> =>
   await logOf(shown).getByText(text).first().waitFor()
+
+/** `opened` resolves once `open` was called. */
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
 
 test('an answer comes with its Markdown formatted, and a call opens to its input and its whole output', async () => {
   await suggest('Explain it')
@@ -285,6 +295,30 @@ test('two tabs show the same, and an answer in one closes the ask in the other',
     await logOf(page).locator('.message').allTextContents(),
   )
   await other.close()
+})
+
+test('a message that is sent before the page has read the chat keeps its own stream', async () => {
+  const [wasRead, wasSent] = [gate(), gate()]
+  // What was read is from before the message, and comes after it.
+  await page.route('**/messages/*', async (route) => {
+    const response = await route.fetch()
+    wasRead.open()
+    await wasSent.opened
+    await route.fulfill({ response })
+  })
+  await page.goto(addressOf('assistant-ui'))
+  await wasRead.opened
+  await say(page, `Go on. ${scenarioToken('early')}`)
+  await see('Sent early.')
+  await demo.model.held('early')
+  const reading = page.waitForResponse('**/messages/*')
+  wasSent.open()
+  await (await reading).finished()
+  await page.unroute('**/messages/*')
+  demo.model.release('early')
+  await see('And it arrived.')
+  await logOf(page).locator('.ending', { hasText: 'Done' }).waitFor()
+  expect(await logOf(page).locator('.message').count()).toBe(2)
 })
 
 test('a message to a run that another tab began is refused and stays in the field, and the page then shows the run', async () => {

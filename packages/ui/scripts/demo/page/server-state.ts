@@ -25,25 +25,32 @@ export function useServerState(chatId: string, chat: ChatHelpers, onProblem: (pr
   newest.current = chat
   const isRunning = useRef(false)
 
+  const read = useCallback(async () => {
+    const messages = await readMessages(chatId)
+    setLoaded(true)
+    // A message that was sent meanwhile has a stream of its own, and may be missing in what was read.
+    if (!isIdle(newest.current)) return undefined
+    newest.current.setMessages(messages)
+    return messages
+  }, [chatId])
+
   const refresh = useCallback(async () => {
     if (isRunning.current || !isIdle(newest.current)) return
     isRunning.current = true
     setRefreshing(true)
     try {
-      const messages = await readMessages(chatId)
-      newest.current.setMessages(messages)
-      setLoaded(true)
-      if (!mayGoOn(messages)) return
+      const messages = await read()
+      if (!messages || !mayGoOn(messages)) return
       await newest.current.resumeStream()
       // It may have ended between the two, and then nothing was streamed.
-      if (isIdle(newest.current)) newest.current.setMessages(await readMessages(chatId))
+      await read()
     } catch (error) {
       onProblem(error instanceof Error ? error.message : String(error))
     } finally {
       isRunning.current = false
       setRefreshing(false)
     }
-  }, [chatId, onProblem])
+  }, [read, onProblem])
 
   useEffect(() => {
     const look = (): void => {

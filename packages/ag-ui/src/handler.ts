@@ -4,6 +4,8 @@ import {
   emptyReply,
   isEqualAsk,
   type PromptInput,
+  partsOf,
+  promptOf,
   type Reply,
   ReplyError,
   type ReplyStream,
@@ -162,6 +164,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     if (last?.role !== 'user') throw new Refusal(400, 'The last message is not of a person.')
     const { text, files } = readPrompt(last.content)
     const before = session.sessionID === undefined ? undefined : await sessions.newestReply(session.sessionID)
+    if (before && isRunning(before) && isSentAgain(before, text, messages)) return await show(run, noAnswers)
     const feed = await post(run, { text, files })
     const history = [
       ...(before && !isRunning(before) ? withReply(messages.slice(0, -1), before) : messages.slice(0, -1)),
@@ -331,6 +334,16 @@ const noAnswers: ReadAnswers['unanswered'] = []
 
 function unknownRefusal(): Refusal {
   return new Refusal(404, 'There is no such thread, or it is not yours.')
+}
+
+/**
+ * Whether a client sends a prompt again because it lost its stream: it is the newest prompt of the reply that runs, and the client
+ * has nothing of that reply.
+ */
+function isSentAgain(reply: Reply, text: string, messages: readonly AgUiMessage[]): boolean {
+  const prompt = promptOf(reply, reply.promptIDs.at(-1) ?? '')
+  const ids = new Set(partsOf(reply).map(({ id }) => id))
+  return prompt?.text.trim() === text.trim() && !messages.some(({ id }) => ids.has(id))
 }
 
 /** Returns the messages of a client with those of a reply that has ended, as it is now. */

@@ -196,6 +196,21 @@ describe('a client that disconnects', () => {
   })
 })
 
+test('a message that is sent again while it runs, because the page was loaded again, is shown and not repeated', async () => {
+  const { page, run, url, heard } = await open()
+  const first = page.say('endless').catch(() => {})
+  await vi.waitFor(() => expect(page.texts()).toEqual(['On and on.']))
+  page.agent.abortRun()
+  await first
+  const reloaded = peer(url, 'mine', [{ id: 'u', role: 'user', content: 'endless' }])
+  const second = reloaded.run()
+  await vi.waitFor(() => expect(reloaded.texts()).toEqual(['On and on.']))
+  run().end({ type: 'completed' })
+  await second
+  expect(heard).toHaveLength(1)
+  expect(reloaded.agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+})
+
 test('DELETE stops the run, and its stream ends as cancelled', async () => {
   const { page, url } = await open()
   const first = page.say('endless')

@@ -19,7 +19,11 @@ export interface Shown {
  * Passes the states of a reply through a projection for each run to the peer's client, which checks the order of events. Checks
  * each event by the peer's schemas.
  */
-export async function show(states: readonly Reply[], initialMessages: Message[] = []): Promise<Shown> {
+export async function show(
+  states: readonly Reply[],
+  initialMessages: Message[] = [],
+  splitAtAsks = true,
+): Promise<Shown> {
   let body = ''
   const events: AgUiEvent[] = []
   const agent = new HttpAgent({
@@ -36,6 +40,7 @@ export async function show(states: readonly Reply[], initialMessages: Message[] 
     const projection = createAgUiProjection({
       threadId: 'thread',
       runId,
+      splitAtAsks,
       history: toOurs(isFirst ? initialMessages : agent.messages),
       ...(!isFirst && { have: toOurs(agent.messages) }),
     })

@@ -9,14 +9,15 @@ export interface Counts {
   snapshots: number
   /** Runs that ended with an interrupt. */
   interrupted: number
-  /** Names of the streams whose text is not what the core says, for live, late and middle readers. */
+  /** Names of the streams whose text is not what the core says, by its kind of reader. */
   readonly otherText: string[]
   /** Names of the streams in which a call has no result although the run has ended. */
   readonly openCalls: string[]
 }
 
 /**
- * Shows recorded replies in the peer's client to readers from the beginning, from the middle and at the end. Rejects if an event
+ * Shows recorded replies in the peer's client to readers from the beginning, from the middle and at the end, to slow ones, and to
+ * those who may not answer. Rejects if an event
  * doesn't fit the peer's schemas, or the order that its client allows.
  */
 export async function showRecordings(wanted: (stream: RecordedStream, index: number) => boolean): Promise<Counts> {
@@ -32,6 +33,8 @@ export async function showRecordings(wanted: (stream: RecordedStream, index: num
       count(live)
       compare(`${name} live`, live, last)
       compare(`${name} late`, await show([last]), last)
+      compare(`${name} skipping`, await show(states.filter((state, at) => state === last || at % 5 === 3)), last)
+      compare(`${name} watching`, await show(states, [], false), last)
       compare(`${name} middle`, await show(states.slice(Math.floor(states.length / 2))), last)
     }
   }

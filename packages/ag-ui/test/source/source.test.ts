@@ -235,6 +235,7 @@ test('an approval is a permission with its call, and its answer has the shape th
     { schema: { oneOf: [approved(true), approved(false)] }, payload: { approved: true } },
     { schema: { type: 'object', properties: { confirmed: { type: 'boolean' } } }, payload: { confirmed: true } },
     { schema: { properties: { decision: { enum: ['allow', 'deny'] } } }, payload: { decision: 'allow' } },
+    { schema: { enum: ['approve', 'edit', 'reject'] }, payload: 'approve' },
     { schema: undefined, payload: { approved: true } },
   ]
   for (const { schema: responseSchema, payload } of cases) {
@@ -267,6 +268,17 @@ test('an approval is a permission with its call, and its answer has the shape th
       resume: [{ interruptId: 'i1', status: 'resolved', payload }],
     })
   }
+})
+
+test('choices beside yes and no are a question, unless they are about a call', async () => {
+  const responseSchema = { enum: ['yes', 'later', 'no'] }
+  await using agent = await stage(asks([], { id: 'i1', reason: 'input', message: 'Go on?', responseSchema }))
+  const stream = agent.client.prompt({ text: 'Hi' })
+  const [ask] = await pendingOf(stream)
+  expect(ask).toMatchObject({
+    type: 'question',
+    questions: [{ options: [{ label: 'yes' }, { label: 'later' }, { label: 'no' }] }],
+  })
 })
 
 test('a rejected approval ends its call as failed, and the agent goes on', async () => {

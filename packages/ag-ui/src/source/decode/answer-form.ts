@@ -121,31 +121,39 @@ export function answerFormOf(interrupt: Interrupt): AnswerForm {
   const { schema, reason, message, toolCallID } = interrupt
   const review = reviewedCallOf(interrupt)
   if (review) return reviewOf(review.count)
-  if (schema) return approvalOf(toSchema(schema)) ?? formOf(toSchema(schema))
+  if (schema) return approvalOf(toSchema(schema), toolCallID !== undefined) ?? formOf(toSchema(schema))
   if (approvalReasons.test(reason) && (toolCallID !== undefined || message !== undefined))
     return approvedObject('approved', 'reason')
   return { type: 'single', fields: [{ ...fieldOf('', toSchema({})), custom: true }] }
 }
 
-/** Reads a schema as a yes or no to what the agent is about to do. Undefined for any other. */
-function approvalOf(schema: JsonSchema): AnswerForm | undefined {
+/**
+ * Reads a schema as a yes or no to what the agent is about to do. Undefined for any other. Of the choices about a call, others than yes
+ * and no are not offered: as a question, people who may not allow anything could answer it.
+ */
+function approvalOf(schema: JsonSchema, isOfCall: boolean): AnswerForm | undefined {
   if (typeOf(schema) === 'boolean')
     return { type: 'approval', once: true, reject: false, always: undefined, withReason: undefined }
   return (
-    approvalOfChoices(choicesOf(schema), (value) => value) ??
-    approvalOfObject(schema) ??
+    approvalOfChoices(choicesOf(schema), isOfCall, (value) => value) ??
+    approvalOfObject(schema, isOfCall) ??
     approvalOfObjects([...(schema.oneOf ?? []), ...(schema.anyOf ?? [])].map(toSchema))
   )
 }
 
 /** Reads choices such as "approve" and "reject" as an approval. `answer` makes the answer from a choice's value. */
-function approvalOfChoices(choices: readonly Choice[], answer: (value: unknown) => unknown): AnswerForm | undefined {
+function approvalOfChoices(
+  choices: readonly Choice[],
+  isOfCall: boolean,
+  answer: (value: unknown) => unknown,
+): AnswerForm | undefined {
   const find = (words: RegExp): Choice | undefined =>
     choices.find(({ value }) => typeof value === 'string' && words.test(value))
   const once = find(onceWords)
   const reject = find(rejectWords)
   const always = find(alwaysWords)
-  if (!reject || choices.length !== [once, reject, always].filter((each) => each !== undefined).length) return undefined
+  const isOther = choices.length !== [once, reject, always].filter((each) => each !== undefined).length
+  if (!reject || (isOther && !(isOfCall && once))) return undefined
   return {
     type: 'approval',
     once: once && answer(once.value),
@@ -156,7 +164,7 @@ function approvalOfChoices(choices: readonly Choice[], answer: (value: unknown) 
 }
 
 /** Reads an object with a field such as `approved` or `decision` as an approval, if it needs no other field. */
-function approvalOfObject({ properties = {}, required = [] }: JsonSchema): AnswerForm | undefined {
+function approvalOfObject({ properties = {}, required = [] }: JsonSchema, isOfCall: boolean): AnswerForm | undefined {
   const names = Object.keys(properties)
   const reason = names.find((name) => reasonNames.test(name))
   const isEnough = (field: string): boolean => required.every((name) => name === field || name === reason)
@@ -164,7 +172,7 @@ function approvalOfObject({ properties = {}, required = [] }: JsonSchema): Answe
   if (approved !== undefined && isEnough(approved)) return approvedObject(approved, reason)
   const decision = names.find((name) => decisionNames.test(name))
   if (decision === undefined || !isEnough(decision)) return undefined
-  return approvalOfChoices(choicesOf(toSchema(properties[decision])), (value) => ({ [decision]: value }))
+  return approvalOfChoices(choicesOf(toSchema(properties[decision])), isOfCall, (value) => ({ [decision]: value }))
 }
 
 /** Reads alternatives that differ in a constant such as `approved` as an approval. The other fields must be optional. */

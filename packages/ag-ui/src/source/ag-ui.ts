@@ -10,7 +10,7 @@ import {
   type SourcePrompt,
 } from '@reply/core/source'
 import { type Conversation, createConversation } from './conversation.ts'
-import { type AnswerForm, answerFormOf } from './decode/answer-form.ts'
+import { type AnswerForm, answerFormOf, notesOf } from './decode/answer-form.ts'
 import { askMetadataOf } from './decode/ask-metadata.ts'
 import { type Interrupt, toWireEvent } from './decode/event.ts'
 import { hasAtMost, patched } from './decode/patch.ts'
@@ -340,6 +340,7 @@ export function agUi(options: AgUiOptions): Source {
     // Without a call, no chat offers to allow it.
     const { callID, tool } = (form.once !== undefined && reader.callOf(interrupt)) || unknownCall
     const shownTitle = title ?? firstLine(interrupt.message) ?? tool
+    const notes = notesOf(interrupt.schema)
     const isWhole = title !== undefined || interrupt.message === undefined || interrupt.message.trim() === shownTitle
     return {
       type: 'permission',
@@ -349,7 +350,11 @@ export function agUi(options: AgUiOptions): Source {
       always: form.always ? (always ?? [form.always.label]) : [],
       title: shownTitle,
       // What a title has no place for is a part of what a person decides about.
-      metadata: isWhole ? metadata : { message: interrupt.message, ...metadata },
+      metadata: {
+        ...(!isWhole && { message: interrupt.message }),
+        ...(notes.length > 0 && { notes }),
+        ...metadata,
+      },
     }
   }
 }

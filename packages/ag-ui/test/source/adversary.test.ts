@@ -50,6 +50,27 @@ test('all lines of what an interrupt says are shown before it can be allowed', a
   expect(seen(ask)).toContain('This also deletes the old database.')
 })
 
+test('what the schema of an answer says is shown before it can be allowed', async () => {
+  const schema = {
+    description: 'Approving also emails all customers.',
+    properties: {
+      decision: {
+        oneOf: [
+          { const: 'approve', title: 'Delete for good' },
+          { const: 'reject', title: 'No' },
+        ],
+      },
+      reason: { type: 'string', description: 'Why not' },
+    },
+  }
+  const interrupt = { id: 'i', reason: 'tool_call', toolCallId: 'c1', responseSchema: schema }
+  await using agent = await stage(inTurn(asks(call('c1', 'clean', { deep: true }), interrupt), sends()))
+  const [ask] = await pendingOf(agent.client.prompt({ text: 'Go' }))
+  expect(seen(ask)).toContain('Approving also emails all customers.')
+  expect(seen(ask)).toContain('Delete for good')
+  expect(seen(ask)).not.toContain('Why not')
+})
+
 test('a call that was never shown can only be rejected', async () => {
   const interrupt = { id: 'i', reason: 'tool_call', toolCallId: 'unseen', message: 'Allow?', responseSchema }
   await using agent = await stage(inTurn(asks([], interrupt), sends(...say('m1', 'Then not.'))))

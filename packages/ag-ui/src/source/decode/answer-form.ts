@@ -127,6 +127,26 @@ export function answerFormOf(interrupt: Interrupt): AnswerForm {
   return { type: 'single', fields: [{ ...fieldOf('', toSchema({})), custom: true }] }
 }
 
+/** How deep the notes of a schema are looked for. Forms have two levels. */
+const maxNoteDepth = 8
+
+/**
+ * Returns what the schema of an approval says to people besides yes and no: its descriptions, and the titles of its choices. A chat
+ * has its own words for these, so that a person would decide without them.
+ */
+export function notesOf(schema: unknown, depth = 0): readonly string[] {
+  const { title, description, oneOf = [], anyOf = [], properties = {}, const: value } = toSchema(schema)
+  const own = [value === undefined ? '' : (title ?? ''), description ?? ''].filter((text) => !isPlainWord(text.trim()))
+  if (depth === maxNoteDepth) return own
+  // The field for a reason is not shown.
+  const fields = Object.entries(properties).flatMap(([name, field]) => (reasonNames.test(name) ? [] : [field]))
+  return [...new Set([...own, ...[...oneOf, ...anyOf, ...fields].flatMap((each) => notesOf(each, depth + 1))])]
+}
+
+function isPlainWord(text: string): boolean {
+  return text === '' || [onceWords, alwaysWords, rejectWords, approvedNames].some((words) => words.test(text))
+}
+
 /**
  * Reads a schema as a yes or no to what the agent is about to do. Undefined for any other. Of the choices about a call, others than yes
  * and no are not offered: as a question, people who may not allow anything could answer it.

@@ -1,5 +1,5 @@
 import { type Clock, type OnError, ReplyError } from '@reply/core'
-import { createSseReader, hideValues, nestsDeeper } from '@reply/core/internal'
+import { base64, createSseReader, decodeOrKeep, hideValues, nestsDeeper } from '@reply/core/internal'
 import type { AgUiAgentOptions, AgUiInput, AgUiOptions, AgUiServerOptions } from './options.ts'
 
 /** The stream of one run. */
@@ -214,14 +214,14 @@ function addressOf(url: string) {
       `The url ${shown} is not an http(s) address. Pass one like "http://127.0.0.1:8000/".`,
     )
   }
-  const { username, password } = parsed
+  const [username, password] = [decodeOrKeep(parsed.username), decodeOrKeep(parsed.password)]
+  const written = parsed.password
   parsed.username = ''
   parsed.password = ''
-  const authorization =
-    password === '' ? undefined : `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}`
+  const authorization = password === '' ? undefined : `Basic ${base64(`${username}:${password}`)}`
   // Keys in a query are long. Short values are words, and hiding those would spoil the errors.
   const keys = [...parsed.searchParams.values()].filter(({ length }) => length >= 8)
-  const secrets = [password, decodeURIComponent(password), ...keys, ...keys.map(encodeURIComponent)]
+  const secrets = [password, written, ...keys, ...keys.map(encodeURIComponent)]
   return { shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}`, target: parsed.href, authorization, secrets }
 }
 

@@ -146,6 +146,13 @@ test('credentials in the url are in no error, however the agent repeats them', a
   expect(message).not.toMatch(/hunter22|abcdefghijk|YW5uOmh1bnRlcjIy/)
 })
 
+test.each(['änn:p€ss', 'ann:100%'])('the credentials %s in the url are sent', async (credentials) => {
+  const { port, requests } = await listen((_, response) => response.writeHead(500).end())
+  await errorAt(`http://${credentials}@127.0.0.1:${port}/`)
+  const sent = requests.at(-1)?.headers.authorization
+  expect(sent).toBe(`Basic ${Buffer.from(credentials).toString('base64')}`)
+})
+
 test('the code of an error has no secrets either', async () => {
   const headers = { authorization: 'Bearer s3cret-token' }
   await using agent = await stage(

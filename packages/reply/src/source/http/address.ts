@@ -63,7 +63,7 @@ function processEnvironment(): Environment {
 }
 
 /** Returns the base64 of the text's UTF-8 bytes. `btoa` takes one character per byte. */
-function base64(text: string): string {
+export function base64(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
 }
 
@@ -71,7 +71,7 @@ function base64(text: string): string {
  * Decodes percent escapes. Returns the text unchanged if they are invalid, for example a lone percent sign, because not
  * all callers escape it.
  */
-function decodeOrKeep(text: string): string {
+export function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

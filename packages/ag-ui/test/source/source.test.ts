@@ -631,7 +631,7 @@ test('a prompt waits for an agent that is restarting, and one without a response
   expect([reply.error, textOf(reply)]).toEqual([undefined, 'Back.'])
   await client.close()
   await again.close()
-}, 20_000)
+})
 
 test('an interrupt that comes as a custom event, as LangGraph sends it by default, is answered the same way', async () => {
   const value = { message: 'Which one?', response_schema: { type: 'string', enum: ['a', 'b'] } }

@@ -1,4 +1,4 @@
-import { type AgUiProjection, createAgUiProjection } from '@reply/ag-ui'
+import { type AgUiProjection, agUi, createAgUiProjection } from '@reply/ag-ui'
 import type { Reply } from '@reply/core'
 import type { Goal } from '../goal.ts'
 import { eventsOfParts, eventsOfSteps } from '../stream/many.ts'
@@ -54,7 +54,51 @@ export const agUiGoals: readonly Goal[] = [
     bound: { atMost: 6 },
     measure: () => heapOfReader(create, replyOf(many)) / 1000,
   },
+  {
+    id: 'ag-ui.source',
+    what: "a piece of an AG-UI agent's answer, read into the reply's events, one of 8,000 against one of 800",
+    unit: '× as long',
+    bound: { atMost: 1.3 },
+    measure: async () => {
+      await pieceTime(800)
+      const ratios: number[] = []
+      for (let round = 0; round < 5; round++) ratios.push((await pieceTime(8000)) / (await pieceTime(800)))
+      return Math.min(...ratios)
+    },
+  },
 ]
+
+/** Plays the answer of an agent with a call after each tenth piece. Resolves with the time for a piece, in ms. */
+async function pieceTime(pieces: number): Promise<number> {
+  const run = async function* () {
+    for (let at = 0; at < pieces; at++) {
+      yield { type: 'TEXT_MESSAGE_CONTENT', messageId: `m${at % 50}`, delta: 'word ' }
+      if (at % 10 > 0) continue
+      const toolCallId = `c${at}`
+      yield { type: 'TOOL_CALL_START', toolCallId, toolCallName: 'list' }
+      yield { type: 'TOOL_CALL_ARGS', toolCallId, delta: '{}' }
+      yield { type: 'TOOL_CALL_END', toolCallId }
+      yield { type: 'TOOL_CALL_RESULT', messageId: `r${at}`, toolCallId, content: 'done' }
+    }
+    yield { type: 'RUN_FINISHED' }
+  }
+  const source = agUi({ agent: { run } })
+  const abort = new AbortController()
+  const events = source.connect({ signal: abort.signal, directory: undefined })[Symbol.asyncIterator]()
+  await events.next()
+  const { sessionID } = await source.create({ directory: undefined })
+  const start = performance.now()
+  await source.prompt({ sessionID, directory: undefined }, { text: 'Go' })
+  for (;;) {
+    const { value } = await events.next()
+    if (value?.some((event: { type: string; status?: string }) => event.type === 'status' && event.status === 'idle'))
+      break
+  }
+  const took = performance.now() - start
+  abort.abort()
+  source.close()
+  return took / pieces
+}
 
 function replyOf(parts: number): Reply {
   return lastOf(statesOf(eventsOfSteps(parts)))

@@ -1,7 +1,7 @@
 import { type Clock, type ReplyStream, systemClock } from '@reply/core'
-import { eventStreamHeaders } from '@reply/core/internal'
+import { createReader, eventStreamHeaders, type Feed } from '@reply/core/internal'
 import type { UIChunk, UIChunk7 } from './chunk.ts'
-import { createUIProjection, type UIProjectionOptions } from './project/projection.ts'
+import { createUIProjection, type UIProjection, type UIProjectionOptions } from './project/projection.ts'
 
 /** Options of `toUIMessageStream`. */
 export interface UIStreamOptions extends UIProjectionOptions {
@@ -30,77 +30,86 @@ export function toUIMessageStream(
 /** The same for version 7, whose chunks are more. */
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions): ReadableStream<UIChunk7>
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions = {}): ReadableStream<UIChunk7> {
-  const projection = createUIProjection(options)
   const feed = feedOf(stream)
-  feed.enter()
-  let isOver = false
+  const projection = projectionOf(feed, options)
+  let wake = (): void => {}
+  let isLeft = false
+  const stop = feed.follow(() => wake())
   const leave = (): void => {
-    if (!isOver) feed.leave()
-    isOver = true
+    isLeft = true
+    stop()
+    wake()
   }
   const pull = async (controller: ReadableStreamDefaultController<UIChunk7>): Promise<void> => {
-    while (!isOver) {
-      // Read before the state, so that no later change is missed.
-      const { hasEnded, changed } = feed.state()
-      const chunks = stream.reply ? projection.next(stream.reply) : []
+    while (!isLeft) {
+      const chunks = feed.newest ? projection.next(feed.newest) : []
       for (const chunk of chunks) controller.enqueue(chunk)
-      if (projection.ended || hasEnded) {
+      if (projection.ended) {
         leave()
         controller.close()
-      } else if (chunks.length > 0) return
-      else await changed
+      }
+      if (chunks.length > 0) return
+      if (!isLeft)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
     }
   }
   // Nothing is computed before it is read.
   return new ReadableStream<UIChunk7>({ pull, cancel: leave }, { highWaterMark: 0 })
 }
 
-/** The changes of one stream, for all who read it. */
-interface Feed {
-  /** Whether the stream has ended, and a promise of the next change. */
-  state(): { readonly hasEnded: boolean; readonly changed: Promise<void> }
-  /** Follows the stream until as many have left as entered. */
-  enter(): void
-  leave(): void
+/** Returns a projection that also ends if the program leaves the reply. */
+function projectionOf(feed: StreamFeed, options: UIStreamOptions): UIProjection<UIChunk7> {
+  const projection = createUIProjection(options)
+  return {
+    next: projection.next,
+    get ended() {
+      return projection.ended || feed.hasEnded
+    },
+  }
 }
 
-const feeds = new WeakMap<ReplyStream, Feed>()
+/** The states of one stream, for all who read it. */
+interface StreamFeed extends Feed {
+  /** Whether no more will come. */
+  readonly hasEnded: boolean
+}
+
+const feeds = new WeakMap<ReplyStream, StreamFeed>()
 
 /** One iterator for all readers of a stream: a queue for each of them would hold each change as often as it is read. */
-function feedOf(stream: ReplyStream): Feed {
+function feedOf(stream: ReplyStream): StreamFeed {
   const known = feeds.get(stream)
   if (known) return known
-  let readers = 0
+  const listeners = new Set<() => void>()
   let hasEnded = false
-  let wake = (): void => {}
-  let changed = new Promise<void>((resolve) => {
-    wake = resolve
-  })
   let iterator: ReturnType<ReplyStream[typeof Symbol.asyncIterator]> | undefined
-  const follow = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     const own = stream[Symbol.asyncIterator]()
     iterator = own
-    for (let read = await own.next(); iterator === own; read = await own.next()) {
-      if (read.done) hasEnded = true
-      wake()
-      if (read.done) return
-      changed = new Promise((resolve) => {
-        wake = resolve
-      })
+    for (let change = await own.next(); iterator === own; change = await own.next()) {
+      hasEnded = change.done === true
+      for (const listener of [...listeners]) listener()
+      if (hasEnded) return
     }
   }
-  const feed: Feed = {
-    state: () => ({ hasEnded, changed }),
-    enter: () => {
-      readers += 1
-      if (readers === 1 && !hasEnded) void follow()
+  const feed: StreamFeed = {
+    get newest() {
+      return stream.reply
     },
-    leave: () => {
-      readers -= 1
-      if (readers > 0) return
-      const own = iterator
-      iterator = undefined
-      void own?.return?.()
+    get hasEnded() {
+      return hasEnded
+    },
+    follow: (listener) => {
+      listeners.add(listener)
+      if (listeners.size === 1 && !hasEnded) void read()
+      return () => {
+        if (!listeners.delete(listener) || listeners.size > 0) return
+        const own = iterator
+        iterator = undefined
+        void own?.return?.()
+      }
     },
   }
   feeds.set(stream, feed)
@@ -117,29 +126,25 @@ export const streamHeaders = {
 /** Returns a reply as the response to `useChat`: server-sent events, and `[DONE]` at the end. Leaving it doesn't stop the reply. */
 export function toUIMessageResponse(stream: ReplyStream, options: UIResponseOptions = {}): Response {
   const { headers, beatMs = 5000, clock = systemClock } = options
-  const chunks = toUIMessageStream(stream, options).getReader()
-  const encoder = new TextEncoder()
-  let stop = (): void => {}
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      const beat = (): void => {
-        // A reader that has yet to read needs no sign of life.
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(':\n\n'))
-        stop = clock.after(beatMs, beat)
-      }
-      stop = clock.after(beatMs, beat)
-    },
-    pull: async (controller) => {
-      const { done, value } = await chunks.read()
-      controller.enqueue(encoder.encode(done ? 'data: [DONE]\n\n' : `data: ${JSON.stringify(value)}\n\n`))
-      if (!done) return
-      stop()
-      controller.close()
-    },
-    cancel: async () => {
-      stop()
-      await chunks.cancel()
-    },
+  const feed = feedOf(stream)
+  const body = createReader({
+    feed,
+    projection: projectionOf(feed, options),
+    end: 'data: [DONE]\n\n',
+    signal: new AbortController().signal,
+    onBeat: (run) => every(clock, beatMs, run),
+    onEnd: () => {},
   })
   return new Response(body, { headers: { ...streamHeaders, ...headers } })
+}
+
+/** Calls the function again and again. Returns a function that stops that. */
+function every(clock: Clock, ms: number, run: () => void): () => void {
+  let stop = (): void => {}
+  const again = (): void => {
+    stop = clock.after(ms, again)
+    run()
+  }
+  stop = clock.after(ms, again)
+  return () => stop()
 }

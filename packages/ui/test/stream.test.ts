@@ -141,6 +141,29 @@ describe('a response', () => {
     expect(chunks).toEqual(await allOf(toUIMessageStream(stream)))
   })
 
+  test('that breaks leaves no timer and follows the reply no more', async () => {
+    const { stream } = await begin()
+    let returned = 0
+    const broken: ReplyStream = Object.create(stream, {
+      reply: {
+        get: () => {
+          throw new Error('It broke.')
+        },
+      },
+      [Symbol.asyncIterator]: {
+        value: () => ({
+          next: () => new Promise(() => {}),
+          return: async () => {
+            returned += 1
+          },
+        }),
+      },
+    })
+    const clock = createHandClock()
+    await expect(toUIMessageResponse(broken, { clock }).text()).rejects.toThrow('It broke.')
+    expect([clock.pending, returned]).toEqual([0, 1])
+  })
+
   test('is kept alive while nothing happens, and leaves no timer', async () => {
     const { stream, end } = await begin()
     const clock = createHandClock()
@@ -149,7 +172,7 @@ describe('a response', () => {
     await expect.poll(() => clock.pending).toBe(1)
     await clock.advance(3500, async () => await new Promise((resolve) => setImmediate(resolve)))
     end()
-    expect((await text).match(/^:$/gm)).toHaveLength(3)
+    expect((await text).match(/^: still here$/gm)).toHaveLength(3)
     expect(clock.pending).toBe(0)
     const left = toUIMessageResponse(stream, { clock })
     await left.body?.cancel()

@@ -1,9 +1,7 @@
 import {
   type Client,
-  type Clock,
   emptyReply,
   isEqualAsk,
-  type PromptInput,
   partsOf,
   promptOf,
   type Reply,
@@ -28,6 +26,9 @@ import {
   requireJson,
   toRefusal,
   untilReply,
+  type WebHandler,
+  type WebHandlerOptions,
+  type WebSession,
 } from '@reply/core/internal'
 import { type AgUiAnswer, type AgUiUnanswered, type ReadAnswers, readAnswers, unansweredTexts } from './answers.ts'
 import type { AgUiEvent, AgUiMessage } from './event.ts'
@@ -35,17 +36,10 @@ import { type MessagePrompt, type RunInput, readPrompt, readRunInput } from './i
 import { type AgUiProjection, createAgUiProjection } from './projection.ts'
 
 /** A session that a request may use, and how its prompts run. All fields are the host's, none is the browser's. */
-export interface AgUiSession
-  extends Pick<PromptInput, 'sessionID' | 'title' | 'agent' | 'model' | 'variant' | 'guarded' | 'system' | 'tools'> {
-  /**
-   * Called with the id of the new session if there is no `sessionID`, and awaited before the prompt is posted. Store the id,
-   * so that `sessionOf` finds it from then on. If it throws or rejects, nothing is posted.
-   */
-  readonly onCreated?: ((sessionID: string) => unknown) | undefined
-}
+export type AgUiSession = WebSession
 
 /** Who may use and answer what, and the limits of `createAgUiHandler`. */
-export interface AgUiHandlerOptions {
+export interface AgUiHandlerOptions extends WebHandlerOptions {
   /**
    * Finds the session of a thread that the request may read, prompt and stop. A prompt can run commands on the agent's computer, so
    * check the person's cookie or token here: the thread's id comes from the browser and can be anything. Return undefined for a
@@ -55,41 +49,14 @@ export interface AgUiHandlerOptions {
   readonly sessionOf: (request: Request, threadId: string) => AgUiSession | undefined | Promise<AgUiSession | undefined>
   /**
    * Whether the person who sent the request may give this answer. `answer.ask` is the ask as it is now. Only `true` counts, no
-   * other value. Default: no one may. Runs then go on while something is asked, which they show as an activity, and each answer is refused with 403.
+   * other value. Default: no one may. Each answer is refused with 403 then. A run goes on while something is asked, and shows that
+   * as an activity.
    */
   readonly mayAnswer?: ((request: Request, answer: AgUiAnswer) => boolean | Promise<boolean>) | undefined
-  /**
-   * Origins of pages that may send requests, besides the handler's own, for example `https://app.example`. Others are refused
-   * with 403. The headers that such a page needs (CORS) are your framework's. Default: none.
-   */
-  readonly allowedOrigins?: readonly string[] | undefined
-  /**
-   * The largest body of a POST, in bytes. A larger one is refused with 413. Clients send the whole conversation each time.
-   * Default: 8 MiB.
-   */
-  readonly maxBodyBytes?: number | undefined
-  /** How many streams a client may have open at the same time. More are refused with 429. Default: 16. */
-  readonly maxStreams?: number | undefined
-  /**
-   * Names the client that a stream counts for, for example by the person's id. Default: the session, so that all of its readers
-   * count together.
-   */
-  readonly clientOf?: ((request: Request) => string) | undefined
-  /** How often a stream that has nothing to say sends a comment, in ms, because proxies close silent ones. Default: 5,000. */
-  readonly beatMs?: number | undefined
-  /** Receives what went wrong on this side. The browser gets a sentence without it. Default: nothing is reported. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  /** Provides the timers. Default: `systemClock`. */
-  readonly clock?: Clock | undefined
 }
 
 /** Answers the requests of AG-UI clients. See `createAgUiHandler`. */
-export interface AgUiHandler {
-  /** Resolves with the response. Never rejects. */
-  (request: Request): Promise<Response>
-  /** Ends all streams, and refuses later requests with 503. The runs go on. Call it when your server stops. */
-  close(): void
-}
+export type AgUiHandler = WebHandler
 
 /** The part of a client that the handler uses. */
 type AgentClient = Pick<Client, 'prompt' | 'watch' | 'reply' | 'answer' | 'reject' | 'abort'>
@@ -115,9 +82,9 @@ const answerShownMs = 10_000
  * one sentence as their body.
  */
 export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptions): AgUiHandler {
-  const { sessionOf, mayAnswer, allowedOrigins = [], maxBodyBytes = 8 * 1024 * 1024, onError } = options
+  const { sessionOf, mayAnswer, allowedOrigins = [], maxBodyBytes, onError } = options
   const { clock = systemClock } = options
-  const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
+  const readers = createReaders(options)
   const sessions = createWebSessions(client, clock, unknownRefusal)
   /** The prompts of this handler that have not ended, by session, because nothing else can stop one that isn't posted yet. */
   const prompted = new Map<string, Set<ReplyStream>>()

@@ -1,12 +1,4 @@
-import {
-  type Client,
-  type Clock,
-  type PromptInput,
-  type Reply,
-  ReplyError,
-  type ReplyStream,
-  systemClock,
-} from '@reply/core'
+import { type Client, type Reply, ReplyError, type ReplyStream, systemClock } from '@reply/core'
 import {
   alreadyAnswered,
   createReader,
@@ -22,6 +14,9 @@ import {
   refuseForeign,
   requireJson,
   toRefusal,
+  type WebHandler,
+  type WebHandlerOptions,
+  type WebSession,
 } from '@reply/core/internal'
 import { readAnswers, type UIAnswer } from './answers.ts'
 import { type ChatBody, chatIdIn, readChatBody } from './handler/inbound.ts'
@@ -29,17 +24,10 @@ import { createUIProjection, type UIMessageLike } from './project/projection.ts'
 import { streamHeaders } from './stream.ts'
 
 /** A session that a request may use, and how its prompts run. All fields are the host's, none is the browser's. */
-export interface ChatSession
-  extends Pick<PromptInput, 'sessionID' | 'title' | 'agent' | 'model' | 'variant' | 'guarded' | 'system' | 'tools'> {
-  /**
-   * Called with the id of the new session if there is no `sessionID`, and awaited before the prompt is posted. Store the id,
-   * so that `sessionOf` finds it from then on. If it throws or rejects, nothing is posted.
-   */
-  readonly onCreated?: ((sessionID: string) => unknown) | undefined
-}
+export type ChatSession = WebSession
 
 /** Who may use and answer what, and the limits of `createChatHandler`. */
-export interface ChatHandlerOptions {
+export interface ChatHandlerOptions extends WebHandlerOptions {
   /**
    * Finds the session of a chat that the request may read, prompt and stop. A prompt can run commands on the agent's computer, so
    * check the person's cookie or token here: the chat's id comes from the browser and can be anything. Return undefined for a chat
@@ -54,35 +42,10 @@ export interface ChatHandlerOptions {
   readonly mayAnswer?: ((request: Request, answer: UIAnswer) => boolean | Promise<boolean>) | undefined
   /** The major version of the AI SDK in the browser. Default: 6. */
   readonly version?: 6 | 7 | undefined
-  /**
-   * Origins of pages that may send requests, besides the handler's own, for example `https://app.example`. Others are refused
-   * with 403. The headers that such a page needs (CORS) are your framework's. Default: none.
-   */
-  readonly allowedOrigins?: readonly string[] | undefined
-  /** The largest body of a POST, in bytes. A larger one is refused with 413. Default: 8 MiB. */
-  readonly maxBodyBytes?: number | undefined
-  /** How many streams a client may have open at the same time. More are refused with 429. Default: 16. */
-  readonly maxStreams?: number | undefined
-  /**
-   * Names the client that a stream counts for, for example by the person's id. Default: the session, so that all of its readers
-   * count together.
-   */
-  readonly clientOf?: ((request: Request) => string) | undefined
-  /** How often a stream that has nothing to say sends a comment, in ms, because proxies close silent ones. Default: 5,000. */
-  readonly beatMs?: number | undefined
-  /** Receives what went wrong on this side. The browser gets a sentence without it. Default: nothing is reported. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  /** Provides the timers. Default: `systemClock`. */
-  readonly clock?: Clock | undefined
 }
 
 /** Answers the requests of `useChat`. See `createChatHandler`. */
-export interface ChatHandler {
-  /** Resolves with the response. Never rejects. */
-  (request: Request): Promise<Response>
-  /** Ends all streams, and refuses later requests with 503. The runs go on. Call it when your server stops. */
-  close(): void
-}
+export type ChatHandler = WebHandler
 
 /** The part of a client that the handler uses. */
 type ChatClient = Pick<Client, 'prompt' | 'watch' | 'reply' | 'answer' | 'reject' | 'abort'>
@@ -105,9 +68,9 @@ interface OwnRun {
  * Nothing is stored: a reader that comes back gets one difference. Refusals have a status and one sentence as their body.
  */
 export function createChatHandler(client: ChatClient, options: ChatHandlerOptions): ChatHandler {
-  const { sessionOf, mayAnswer, version = 6, allowedOrigins = [], maxBodyBytes = 8 * 1024 * 1024 } = options
+  const { sessionOf, mayAnswer, version = 6, allowedOrigins = [], maxBodyBytes } = options
   const { clock = systemClock, onError } = options
-  const readers = createReaders(clock, options.maxStreams ?? 16, options.beatMs ?? 5000)
+  const readers = createReaders(options)
   const sessions = createWebSessions(client, clock, unknownRefusal)
   /** The runs that this handler began, by session, or by chat until there is one. Each has one at a time. */
   const ownRuns = new Map<string, OwnRun>()

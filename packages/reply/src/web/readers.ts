@@ -1,4 +1,5 @@
-import type { Clock } from '../clock.ts'
+import { systemClock } from '../clock.ts'
+import type { WebHandlerOptions } from './options.ts'
 import { Refusal } from './refusal.ts'
 
 /** A request that is being answered, until its response has ended. */
@@ -22,7 +23,8 @@ export interface Readers {
 }
 
 /** Creates an empty list of requests. */
-export function createReaders(clock: Clock, maxStreams: number, beatMs: number): Readers {
+export function createReaders(options: Pick<WebHandlerOptions, 'clock' | 'maxStreams' | 'beatMs'>): Readers {
+  const { clock = systemClock, maxStreams = 16, beatMs = 5000 } = options
   const counts = new Map<string, number>()
   /** Undefined once the handler is closed. */
   let requests: Set<AbortController> | undefined = new Set()

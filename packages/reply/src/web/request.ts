@@ -2,7 +2,7 @@ import { nestsDeeper } from '../text/nests-deeper.ts'
 import { Refusal } from './refusal.ts'
 
 /** Reads the body as text. Throws a `Refusal` as soon as it has more than `maxBytes`, whatever its headers say. */
-export async function readText(request: Request, maxBytes: number): Promise<string> {
+export async function readText(request: Request, maxBytes = 8 * 1024 * 1024): Promise<string> {
   const tooLarge = new Refusal(
     413,
     `The body is larger than ${maxBytes} bytes. Send only the last message, or smaller files.`,

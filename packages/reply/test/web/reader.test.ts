@@ -65,7 +65,7 @@ test('what breaks a stream is told to the host, and its end is told once', async
 const request = (signal?: AbortSignal): Request => new Request('http://app.example/', { ...(signal && { signal }) })
 
 test('a client has some requests at a time, and gives one back once', () => {
-  const { open } = createReaders(createHandClock(), 2, 5000)
+  const { open } = createReaders({ clock: createHandClock(), maxStreams: 2 })
   const first = open(request(), 'a')
   open(request(), 'a')
   expect(() => open(request(), 'a')).toThrow(expect.objectContaining({ status: 429 }))
@@ -77,7 +77,7 @@ test('a client has some requests at a time, and gives one back once', () => {
 })
 
 test('a request is aborted by its client, or when the handler is closed, which refuses later ones', () => {
-  const readers = createReaders(createHandClock(), 2, 5000)
+  const readers = createReaders({ clock: createHandClock(), maxStreams: 2 })
   const client = new AbortController()
   const left = readers.open(request(client.signal), 'a')
   const stays = readers.open(request(), 'a')

@@ -1,5 +1,5 @@
-import { type Ask, pendingAsks, type Reply, totalUsage, type Usage } from '@reply/core'
-import { isAskKnown } from '@reply/core/internal'
+import { pendingAsks, type Reply, totalUsage, type Usage } from '@reply/core'
+import { isAskDue } from '@reply/core/internal'
 import type { AgUiEvent, AgUiMessage, AgUiMetadata, AgUiOutcome, AgUiUsage } from './event.ts'
 import { askOf, interruptOf } from './interrupts.ts'
 import { createAgents } from './project/agents.ts'
@@ -32,9 +32,6 @@ export interface AgUiProjectionOptions {
   readonly splitAtAsks?: boolean | undefined
 }
 
-/** How long a permission waits for the input of its call, in ms. */
-const callKnownMs = 3000
-
 /** Says in events what one client lacks of a reply. */
 export interface AgUiProjection {
   /**
@@ -42,7 +39,7 @@ export interface AgUiProjection {
    * skip states of the reply.
    *
    * A permission waits until the call that it is about is known. With the time `now`, in ms since the epoch, it waits no longer
-   * than 3 s, and can only be rejected then.
+   * than 3 s, and can only be rejected then. So call it again every few seconds while the reply waits.
    */
   next(reply: Reply, now?: number): readonly AgUiEvent[]
   /** Whether the run has ended, with RUN_FINISHED or RUN_ERROR. */
@@ -170,12 +167,11 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
   }
 
   /** Ends the run if the reply ended, or waits for a person and all asks are known. */
-  function finishIfOver(reply: Reply, now = 0): void {
+  function finishIfOver(reply: Reply, now?: number): void {
     if (reply.phase === 'settled') return finish(reply)
     if (reply.phase !== 'blocked' || !splitAtAsks) return
     const asks = pendingAsks(reply)
-    const isDue = (ask: Ask): boolean => isAskKnown(ask) || now - (ask.askedAt ?? now) > callKnownMs
-    if (asks.length === 0 || !asks.every(isDue)) return
+    if (asks.length === 0 || !asks.every((ask) => isAskDue(ask, reply, now))) return
     const interrupts = asks.map((ask) => interruptOf(ask, agents.placeOf(ask)))
     agents.close((id) => interrupts.filter(({ subagentRunId }) => subagentRunId === id).map((each) => each.id))
     finishWith(reply, { type: 'interrupt', interrupts })

@@ -206,6 +206,16 @@ describe('asks', () => {
     expect(projection.ended).toBe(true)
   })
 
+  test('a permission whose call stays unknown waits for 3 s, and can only be rejected', () => {
+    const unknown = blocked(permissionOf('per_1', command, { call: undefined, askedAt: 1000 }))
+    const projection = createAgUiProjection(run)
+    projection.next(unknown, 4000)
+    expect(projection.ended).toBe(false)
+    expect(projection.next(unknown, 4001).at(-1)).toMatchObject({
+      outcome: { interrupts: [{ responseSchema: { enum: ['reject'] } }] },
+    })
+  })
+
   test('another command gives another id', () => {
     const [one] = interruptsOf(blocked(permissionOf('per_1', command))) ?? []
     const [other] = interruptsOf(blocked(permissionOf('per_1', 'rm -rf /'))) ?? []

@@ -1,8 +1,9 @@
 import { type Answer, type Ask, checkAnswers, type QuestionAsk, type Reply, ReplyError } from '@reply/core'
+import { isUnfinished } from '@reply/core/internal'
 import { type Given, givenIn } from './answers/inbound.ts'
 import { fieldOf } from './fields.ts'
 import { answerIDOf, choicesOf } from './project/asks.ts'
-import { callOf, isUnfinished } from './project/calls.ts'
+import { callOf } from './project/calls.ts'
 
 /** An answer that fits an ask of the reply. Whether the person may give it is for you to decide. */
 export interface UIAnswer {

@@ -225,7 +225,12 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     const projection = createUIProjection({ version, have })
     const stream = createReader({
       feed,
-      projection,
+      projection: {
+        next: (reply) => projection.next(reply, clock.now()),
+        get ended() {
+          return projection.ended
+        },
+      },
       signal,
       onBeat: readers.onBeat,
       onEnd,

@@ -31,7 +31,7 @@ export function toUIMessageStream(
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions): ReadableStream<UIChunk7>
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions = {}): ReadableStream<UIChunk7> {
   const feed = feedOf(stream)
-  const projection = projectionOf(feed, options)
+  const projection = projectionOf(feed, options, systemClock)
   let wake = (): void => {}
   let isLeft = false
   const stop = feed.follow(() => wake())
@@ -60,10 +60,10 @@ export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions 
 }
 
 /** Returns a projection that also ends if the program leaves the reply. */
-function projectionOf(feed: StreamFeed, options: UIStreamOptions): UIProjection<UIChunk7> {
+function projectionOf(feed: StreamFeed, options: UIStreamOptions, clock: Clock): UIProjection<UIChunk7> {
   const projection = createUIProjection(options)
   return {
-    next: projection.next,
+    next: (reply) => projection.next(reply, clock.now()),
     get ended() {
       return projection.ended || feed.hasEnded
     },
@@ -129,7 +129,7 @@ export function toUIMessageResponse(stream: ReplyStream, options: UIResponseOpti
   const feed = feedOf(stream)
   const body = createReader({
     feed,
-    projection: projectionOf(feed, options),
+    projection: projectionOf(feed, options, clock),
     end: 'data: [DONE]\n\n',
     signal: new AbortController().signal,
     onBeat: (run) => every(clock, beatMs, run),

@@ -216,6 +216,18 @@ describe('a permission', () => {
     expect(JSON.stringify(data)).toContain('npm test')
   })
 
+  test('whose call stays unknown ends the message after 3 s, and can only be rejected', () => {
+    const unknown = replyWith([], { phase: 'blocked', asks: [permits('a', { call: undefined, askedAt: 1000 })] })
+    const projection = createUIProjection()
+    projection.next(unknown, 1000)
+    expect([projection.next(unknown, 4000), projection.ended]).toEqual([[], false])
+    expect(typesOf(projection.next(unknown, 4001))).toContain('finish')
+    expect(projection.ended).toBe(true)
+    const endless = createUIProjection({ stopAtAsks: false })
+    endless.next(unknown, 4001)
+    expect(endless.ended).toBe(false)
+  })
+
   test('has another id when its content changes', () => {
     const changed = permits('a', { call: { tool: 'bash', input: { command: 'rm -rf /' } } })
     const [first, second] = chunksFor([blocked(), blocked(changed)])

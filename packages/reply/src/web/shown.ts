@@ -1,10 +1,43 @@
 import { alwaysOffer } from '../ask/always.ts'
 import { askDetails } from '../ask/details.ts'
 import type { Ask, PermissionAsk, PermissionReply } from '../ask.ts'
+import type { Part } from '../part.ts'
+import type { Reply } from '../reply.ts'
 
 /** Whether all that a person decides about is known. The input of a call often arrives after its ask. */
 export function isAskKnown(ask: Ask): boolean {
   return ask.type === 'question' || ask.callID === undefined || ask.call !== undefined
+}
+
+/** How long a permission waits for the input of its call, in ms. */
+const callKnownMs = 3000
+
+/**
+ * Whether people should decide about a pending ask now: all of it is known, or waiting longer is in vain. That is so if several calls
+ * could be meant, or 3 s have passed since it was asked. `now` is in ms since the epoch. Without it, no time passes.
+ */
+export function isAskDue(ask: Ask, reply: Reply, now?: number): boolean {
+  if (isAskKnown(ask)) return true
+  if (now !== undefined && ask.askedAt !== undefined && now - ask.askedAt > callKnownMs) return true
+  const calls = findReply(reply, ask.sessionID)?.messages.flatMap(({ parts }) =>
+    parts.filter((part) => part.type === 'tool' && part.callID === ask.callID && isUnfinished(part)),
+  )
+  return (calls?.length ?? 0) > 1
+}
+
+/** Whether it is a call that has not ended. */
+export function isUnfinished(part: Part): boolean {
+  return part.type === 'tool' && part.state.status !== 'completed' && part.state.status !== 'error'
+}
+
+/** Returns the reply of a session: this one, or that of a sub-agent. */
+function findReply(reply: Reply, sessionID: string): Reply | undefined {
+  if (reply.sessionID === sessionID) return reply
+  for (const child of reply.children) {
+    const found = findReply(child.reply, sessionID)
+    if (found) return found
+  }
+  return undefined
 }
 
 /**

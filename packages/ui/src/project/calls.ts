@@ -1,4 +1,5 @@
-import type { Message, Part, Reply, ToolPart } from '@reply/core'
+import type { Message, Reply, ToolPart } from '@reply/core'
+import { isUnfinished } from '@reply/core/internal'
 
 /** A call of a tool with its message. */
 export interface Call {
@@ -23,9 +24,4 @@ export function callOf(
     }
   }
   return ended
-}
-
-/** Whether it is a call that has not ended. */
-export function isUnfinished(part: Part): boolean {
-  return part.type === 'tool' && part.state.status !== 'completed' && part.state.status !== 'error'
 }

@@ -8,11 +8,11 @@ import {
   type ReplyFile,
   type ToolPart,
 } from '@reply/core'
-import { partChunks } from '@reply/core/internal'
+import { isAskDue, isUnfinished, partChunks } from '@reply/core/internal'
 import type { UIChunk, UIChunk7, UIPartInfo } from '../chunk.ts'
 import { agentData, changedAgents, isSameAgent } from './agents.ts'
 import { askData, askIndexOf, isAsked } from './asks.ts'
-import { type Call, callOf, isUnfinished } from './calls.ts'
+import { type Call, callOf } from './calls.ts'
 import { fileChunk } from './file.ts'
 import { type Have, readHave } from './inbound.ts'
 import { finishMetadata, finishReasonOf, promptsOf } from './metadata.ts'
@@ -45,8 +45,11 @@ export interface UIProjection<Chunk = UIChunk> {
   /**
    * Returns the chunks that lead the reader from the last reply that you passed to this one. Empty if it has all of it, and
    * while the agent hasn't taken the prompt yet. Pass the newest reply, and leave out as many in between as you like.
+   *
+   * The message stops at a permission once the call that it is about is known. With the time `now`, in ms since the epoch, it waits no
+   * longer than 3 s for that. So call it again every few seconds while the reply waits.
    */
-  next(reply: Reply): readonly Chunk[]
+  next(reply: Reply, now?: number): readonly Chunk[]
   /** Whether the message is complete, or stopped at an ask. `next` then returns nothing more. */
   readonly ended: boolean
 }
@@ -127,10 +130,19 @@ export function createUIProjection(
     },
   }
 
-  function next(reply: Reply): readonly UIChunk7[] {
-    if (hasEnded || reply === last) return []
+  function next(reply: Reply, now?: number): readonly UIChunk7[] {
+    if (hasEnded) return []
     out = []
     if (!hasStarted && !start(reply)) return []
+    if (reply !== last) tell(reply)
+    if (reply.phase === 'settled' || (stopAtAsks && isWaiting(reply, now))) end(reply)
+    const chunks = out
+    out = []
+    return chunks
+  }
+
+  /** Says what is new in a state. */
+  function tell(reply: Reply): void {
     tellMetadata(reply)
     syncMessages(reply)
     tellPrompts(reply, undefined)
@@ -142,10 +154,6 @@ export function createUIProjection(
     isDataLost = false
     newCalls.clear()
     last = reply
-    if (reply.phase === 'settled' || (stopAtAsks && isWaiting(reply))) end(reply)
-    const chunks = out
-    out = []
-    return chunks
   }
 
   /** Starts the message once its id is known, which is the same for every reader. A reply that ended without a prompt has none. */
@@ -531,36 +539,16 @@ function messageIDOf({ promptIDs, messages }: Reply): string | undefined {
 }
 
 /** Whether the reply waits for people, and all that it asks them can be shown. */
-function isWaiting(reply: Reply): boolean {
+function isWaiting(reply: Reply, now: number | undefined): boolean {
   if (reply.phase !== 'blocked') return false
   const pending = reply.asks.filter((ask) => ask.status === 'pending' && !hasCallEnded(ask, reply))
-  return pending.length > 0 && pending.every((ask) => isShowable(ask, reply))
+  return pending.length > 0 && pending.every((ask) => isAskDue(ask, reply, now))
 }
 
 /** Whether the call that asks was aborted. The ask is about to be withdrawn then. */
 function hasCallEnded(ask: Ask, reply: Reply): boolean {
   const call = ask.path.length > 1 ? undefined : callOf(reply, ask)
   return call !== undefined && !isUnfinished(call.part)
-}
-
-/** Whether nothing more can be learned of an ask: the input of its call is known, or several calls could be meant. */
-function isShowable(ask: Ask, reply: Reply): boolean {
-  if (ask.type === 'question' || ask.call || ask.callID === undefined) return true
-  const { callID } = ask
-  const meant = agentOf(reply, ask.sessionID)?.messages.flatMap(({ parts }) =>
-    parts.filter((part) => part.type === 'tool' && part.callID === callID && isUnfinished(part)),
-  )
-  return (meant?.length ?? 0) > 1
-}
-
-/** The reply of a session: this one, or that of a sub-agent. */
-function agentOf(reply: Reply, sessionID: string): Reply | undefined {
-  if (reply.sessionID === sessionID) return reply
-  for (const child of reply.children) {
-    const found = agentOf(child.reply, sessionID)
-    if (found) return found
-  }
-  return undefined
 }
 
 /** The parts of a message that differ from those before, and those that are gone. Takes no time for those that are the same. */

@@ -1,0 +1,3 @@
+import { testRecordings } from './show-recordings.ts'
+
+testRecordings(1)

@@ -310,11 +310,12 @@ describe('a transcription service', () => {
     })
   })
   afterEach(async () => await service.stop())
-  const startWith = async (): Promise<void> =>
-    await start({ transcribe: { url: service.url, model: 'whisper-1', timeoutMs: 5000 } })
+  const startWith = async (timeoutMs: number): Promise<void> =>
+    await start({ transcribe: { url: service.url, model: 'whisper-1', timeoutMs } })
+  const slow = ['silence', 'drops']
 
-  test('that fails, hangs or answers with garbage is told in a sentence below the note, and nothing reaches the agent', async () => {
-    await startWith()
+  test('that fails or answers with garbage is told in a sentence below the note, and nothing reaches the agent', async () => {
+    await startWith(60_000)
     const sentences: Readonly<Record<string, string>> = {
       'the key': 'the transcription service refused the bridge. Tell its operator, and type it instead.',
       'the audio': 'the voice note could not be read. It may be damaged. Record it again, or type it.',
@@ -326,10 +327,8 @@ describe('a transcription service', () => {
       'nothing seen': 'no words were understood in the voice note. Record it again, or type it.',
       'a flood': 'the transcriber returned far more text than a voice note has. Type it instead.',
       'a cut': 'the transcription service has no time now. Send the voice note again later, or type it.',
-      silence: 'transcribing the voice note took too long. Send a shorter one, or type it.',
-      drops: 'transcribing the voice note took too long. Send a shorter one, or type it.',
     }
-    expect(Object.keys(sentences)).toEqual(Object.keys(acts))
+    expect([...Object.keys(sentences), ...slow]).toEqual(Object.keys(acts))
     const told: unknown[] = []
     const expected: unknown[] = []
     for (const [words, sentence] of Object.entries(sentences)) {
@@ -347,8 +346,19 @@ describe('a transcription service', () => {
     expect(agent.heard).toEqual(['Fix this:\nAdd a test.'])
   })
 
+  test.each(slow)('that hangs is told in a sentence below the note: %s', async (words) => {
+    await startWith(3000)
+    const note = speak(words, { caption: 'Fix this:' })
+    await says('took too long')
+    expect(telegram.screen(ann).at(-1)).toMatchObject({
+      text: 'Nothing was run: transcribing the voice note took too long. Send a shorter one, or type it.',
+      replyTo: note,
+    })
+    expect([agent.heard, service.requests.length]).toEqual([[], 1])
+  })
+
   test('that hangs keeps what is typed after the note, which then runs', async () => {
-    await startWith()
+    await startWith(3000)
     speak('silence')
     await expect.poll(() => service.requests.length).toBe(1)
     telegram.say(ann, 'typed meanwhile')

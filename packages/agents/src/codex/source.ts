@@ -708,7 +708,7 @@ export function codex(options: CodexOptions = {}): Source {
       const found = await readThread(threadID)
       if (found.parentID !== undefined) return
       const response = await onceStored(async () => await rpc.request('thread/resume', { threadId: threadID }))
-      const all = turnsOfResumed(response)
+      const all = await Promise.all(turnsOfResumed(response).map(async (turn) => await withPrompt(threadID, turn)))
       openedIn(response)
       left.delete(threadID)
       agent.update(found)
@@ -724,6 +724,21 @@ export function codex(options: CodexOptions = {}): Source {
       resumed.delete(threadID)
       handleHeld(threadID)
     }
+  }
+
+  /**
+   * Returns a turn with the prompt that began it. Codex tells a turn's prompt before its thread is resumed, and may store it after, so
+   * this tries for two seconds. The messages to come tell the rest.
+   */
+  async function withPrompt(threadID: string, turn: CodexTurn): Promise<CodexTurn> {
+    if (turn.status !== 'inProgress') return turn
+    for (let attempt = 1; turn.items.length === 0 && attempt < mostAttempts; attempt++) {
+      const found = (await listTurns(threadID, 1)).find(({ id }) => id === turn.id)
+      if (found && promptIDOf(found) !== undefined) return { ...turn, items: found.items.slice(0, 1) }
+      if (found && found.items.length > 0) break
+      await betweenAttempts()
+    }
+    return turn
   }
 
   /** Reads the picture that a call made, then shows the call with it. Holds the rest of the thread meanwhile. */

@@ -7,6 +7,8 @@ export interface ScriptedListener {
   readonly methods: readonly string[]
   /** Answers the prompts that arrived, each with a turn of its own. */
   takePrompts(): void
+  /** Sends a message that responds to nothing. */
+  push(message: object): void
   /** Breaks the connections. */
   drop(): void
   close(): void
@@ -47,6 +49,9 @@ export async function scriptedListener(respond: Respond = () => undefined): Prom
     methods,
     takePrompts: () => {
       for (const take of prompts.splice(0)) take()
+    },
+    push: (message) => {
+      for (const client of server.clients) client.send(JSON.stringify(message))
     },
     drop,
     close: () => {

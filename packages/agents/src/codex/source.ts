@@ -733,9 +733,12 @@ export function codex(options: CodexOptions = {}): Source {
   async function withPrompt(threadID: string, turn: CodexTurn): Promise<CodexTurn> {
     if (turn.status !== 'inProgress') return turn
     for (let attempt = 1; turn.items.length === 0 && attempt < mostAttempts; attempt++) {
-      const found = (await listTurns(threadID, 1)).find(({ id }) => id === turn.id)
-      if (found && promptIDOf(found) !== undefined) return { ...turn, items: found.items.slice(0, 1) }
-      if (found && found.items.length > 0) break
+      const [found] = await listTurns(threadID, 1).catch((error) => {
+        if (error instanceof ReplyError && error.type === 'refused') return []
+        throw error
+      })
+      if (found?.id === turn.id && promptIDOf(found) !== undefined) return { ...turn, items: found.items.slice(0, 1) }
+      if (found?.id === turn.id && found.items.length > 0) break
       await betweenAttempts()
     }
     return turn

@@ -159,6 +159,7 @@ test("another client's run has its prompt, although Codex stores that only after
       return { result: { thread: { id: 'thread_1', cwd: '/project', turns: [{ ...turn, items: [] }] } } }
     if (method !== 'thread/turns/list') return undefined
     lists += 1
+    if (lists === 1) return refusal
     // By then the answer is there, too, which the messages tell.
     return { result: { data: [{ ...turn, items: lists < 3 ? [] : [prompt, answer] }] } }
   })

@@ -1,10 +1,12 @@
+import { setTimeout } from 'node:timers/promises'
 import { openCode2Password } from '@reply/testing'
 import { isOpenCode2 } from '@reply/testing/internal'
 import { systemClock } from '../../src/clock.ts'
+import type { ReplyEvent } from '../../src/event.ts'
 import { textOf } from '../../src/index.ts'
 import { createOpenCode } from '../../src/source/detect.ts'
 import { toAddress } from '../../src/source/http/address.ts'
-import type { Source } from '../../src/source.ts'
+import type { ConnectionOptions, Source } from '../../src/source.ts'
 import type { ExistingSession, SourceStage } from '../../src/testing.ts'
 import type { Stage } from '../drive/server.ts'
 
@@ -33,7 +35,7 @@ export const nowhere = 'http://127.0.0.1:9'
 export function contractStage({ server }: Stage, existing: ExistingSession): SourceStage {
   const source = sourceAt(server.url, undefined, isOpenCode2(server.version) ? openCode2Password : undefined)
   return {
-    source,
+    source: { ...source, connect: (options) => connectOnceHeard(source, server.directory, options) },
     unreachable: sourceAt(nowhere),
     directory: server.directory,
     existing,
@@ -48,6 +50,41 @@ export function contractStage({ server }: Stage, existing: ExistingSession): Sou
       command: 'greet',
     },
     close: async () => source.close(),
+  }
+}
+
+/**
+ * Connects, and holds back `connected` until the connection certainly receives events. Servers from 1.17 on send it
+ * shortly before they subscribe to their own events. A client reads again what it missed by that; the contract has the
+ * events alone.
+ */
+async function* connectOnceHeard(
+  source: Source,
+  directory: string,
+  options: ConnectionOptions,
+): AsyncGenerator<readonly ReplyEvent[]> {
+  const title = 'Probe'
+  let isHeard = false
+  let probing: Promise<void> | undefined
+  const held: (readonly ReplyEvent[])[] = []
+  try {
+    for await (const events of source.connect(options)) {
+      isHeard ||= events.some((event) => event.type === 'session' && event.title === title)
+      held.push(events)
+      probing ??= probe()
+      if (isHeard) yield* held.splice(0)
+    }
+  } finally {
+    isHeard = true
+    await probing
+  }
+
+  /** Creates sessions until one is heard of. */
+  async function probe(): Promise<void> {
+    while (!isHeard) {
+      await source.create({ directory, title })
+      if (!isHeard) await setTimeout(100)
+    }
   }
 }
 

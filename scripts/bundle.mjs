@@ -1,13 +1,27 @@
-// Bundles what the `reply` command loads, each package for itself: Node reads few files instead of hundreds. Programs for
+// Builds the page of @reply/web, and bundles what the `reply` command loads, each package for itself: Node reads few files instead of hundreds. Programs for
 // browsers get the single files of tsc, of which their own bundler leaves out more. Runs after tsc.
 import { readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { build as buildPage } from 'vite'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const packages = ['reply', 'sink', 'telegram', 'slack', 'discord', 'whatsapp', 'ntfy', 'bridge', 'postgres', 'console']
+const packages = [
+  'reply',
+  'sink',
+  'telegram',
+  'slack',
+  'discord',
+  'whatsapp',
+  'ntfy',
+  'bridge',
+  'postgres',
+  'web',
+  'console',
+]
 
 await Promise.all(packages.map(bundle))
+await buildPage({ configFile: `${root}packages/web/vite.config.mjs` })
 
 /**
  * Replaces a package's bundles in `dist/node`: one for each entry that has a condition "node", and in the console also the

@@ -16,7 +16,7 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
 }
 
 /** The last file of scripts/bundle.mjs. */
-const bundled = 'packages/console/dist/node/cli/main.js'
+const bundled = 'packages/web/dist/page/r/index.html'
 const tsc = ['node_modules/typescript/bin/tsc', '-b']
 
 install('.', 'the packages (once; about 600 MB, 180 of them an OpenCode server to show and test against)')
@@ -62,6 +62,7 @@ function isOutdated(names) {
 function newestSource(names) {
   const times = names.flatMap((name) => [
     ...filesBelow(`packages/${name}/src`).map(timeOf),
+    ...filesBelow(`packages/${name}/page`).map(timeOf),
     timeOf(`packages/${name}/package.json`),
     timeOf(`packages/${name}/tsconfig.json`),
   ])
@@ -86,6 +87,7 @@ function packages() {
 
 /** Returns the paths of all files below a folder, from the root. */
 function filesBelow(folder) {
+  if (!existsSync(join(root, folder))) return []
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(root.length))

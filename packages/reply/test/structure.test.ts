@@ -20,6 +20,7 @@ const importsByPackage: Readonly<Record<string, readonly string[]>> = {
   tools: ['@reply/core'],
   ui: ['@reply/core'],
   'ag-ui': ['@reply/core'],
+  web: ['@reply/core'],
   bench: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)),
 }
 

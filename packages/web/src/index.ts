@@ -1,0 +1,1 @@
+export type { PageAnswer, PageReply, PageRun } from './state/page-run.ts'

@@ -126,6 +126,17 @@ describe('an event stream', () => {
     await expect.poll(() => typesIn(heard.said)).toEqual(['two', 'one', 'two'])
   })
 
+  test('loses only events that come in time', async () => {
+    const clock = createHandClock()
+    const { url } = await start([{ type: 'drop', event: 'one', forMs: 50 }], { clock })
+    const { heard } = await listen(url)
+    send(frame('one'), frame('two'))
+    await expect.poll(() => typesIn(heard.said)).toEqual(['two'])
+    await clock.advance(51)
+    send(frame('one'))
+    await expect.poll(() => typesIn(heard.said)).toEqual(['two', 'one'])
+  })
+
   test('is delayed in order, including its end', async () => {
     const clock = createHandClock()
     const { url } = await start([{ type: 'delay', delayMs: 50 }], { clock })

@@ -7,6 +7,7 @@ import {
   problemsOfRaces,
   problemsOfSeeds,
   problemsOfSilence,
+  uncertainMs,
 } from './live-plans.ts'
 import { allowing, answering, approveLate, firstAsk, isTouched, restored, typesOf } from './scenes.ts'
 
@@ -32,7 +33,7 @@ test.each([
   ['the session is created', 'session.created'],
   ['the prompt arrives', 'message.updated'],
 ])('an event after `connected` that the stream does not carry yet is not missed: %s', async (_, event) => {
-  const faults = [{ type: 'drop', event, times: 1, connection: 1 }] as const
+  const faults = [{ type: 'drop', event, times: 1, forMs: uncertainMs, connection: 1 }] as const
   expect(await problemsOfLive(faulty, { faults }, whole)).toEqual([])
 })
 

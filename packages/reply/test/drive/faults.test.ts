@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Ask, connect, type Reply } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, openWhole, playLive, quick } from './faulty.ts'
 import { allowAfterStop } from './late-approvals.ts'
-import { playBeside, problemsOfLive, problemsOfRaces, problemsOfSeeds, problemsOfSilence } from './live-plans.ts'
+import {
+  playBeside,
+  problemsOfLive,
+  problemsOfRaces,
+  problemsOfSeeds,
+  problemsOfSilence,
+  uncertainMs,
+} from './live-plans.ts'
 import { ask, judge } from './live-truth.ts'
 import { eventually } from './patience.ts'
 import { allowing, answering, approve, firstAsk, isTouched, pendingAt, typesOf } from './scenes.ts'
@@ -49,7 +56,13 @@ test('a stream that falls silent after event 30 is noticed and reconnects', asyn
 })
 
 describe('events after `connected` that the stream does not carry yet', () => {
-  const lost = (event: string, times: number): ProxyFault => ({ type: 'drop', event, times, connection: 1 })
+  const lost = (event: string, times: number): ProxyFault => ({
+    type: 'drop',
+    event,
+    times,
+    forMs: uncertainMs,
+    connection: 1,
+  })
   const missed = async (...faults: readonly ProxyFault[]) =>
     expect(await problemsOfLive(faulty, { faults }, whole)).toEqual([])
 

@@ -1,5 +1,6 @@
 import type { FaultProxy, PassedFrame, ProxyFault, StreamPlace } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
+import { checkMs } from '../../src/drive/connection/recheck.ts'
 import type { ReplyStream } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, playLive } from './faulty.ts'
 import { judge, timelessPicture } from './live-truth.ts'
@@ -102,6 +103,9 @@ export function livePlanBySeed(
     },
   }
 }
+
+/** How long new connections lack events here, in ms: certainly less than a client looks for sessions to read again. */
+export const uncertainMs = checkMs / 2
 
 function faultBy(
   pick: (below: number) => number,

@@ -15,8 +15,11 @@ export type StreamFault = OnConnection &
       }
     /** The connection stays open and carries nothing until `resume()`. Then everything held back arrives. */
     | { readonly type: 'stall'; readonly at: StreamPlace }
-    /** Drops events of a type: all of them, or the next `times`. Default "server.heartbeat". */
-    | { readonly type: 'drop'; readonly event?: string; readonly times?: number }
+    /**
+     * Drops events of a type: all of them, or the next `times`. Default "server.heartbeat". With `forMs`, only those that come
+     * within this time, as events do before a server has subscribed to them.
+     */
+    | { readonly type: 'drop'; readonly event?: string; readonly times?: number; readonly forMs?: number }
     /** Delays everything by `delayMs`, in order. */
     | { readonly type: 'delay'; readonly delayMs: number }
     /** Duplicates the nth event, or every event if no number is given. */

@@ -10,6 +10,8 @@ export interface Outlet {
 
 /** The part of a clock that delays need. */
 export interface Timer {
+  /** In ms since the epoch. */
+  now(): number
   /** Runs once, later. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void
 }
@@ -55,7 +57,7 @@ export function createFaultyStream(
   onFrame: (frame: StreamedFrame) => void,
 ): FaultyStream {
   const marks = new Set<Mark>()
-  const dropsLeft = new Map<string, number>()
+  const drops = new Map<string, { left: number; readonly until: number }>()
   const doubledEvents = new Set<number>()
   const delayed: (() => void)[] = []
   const stops = new Set<() => void>()
@@ -83,7 +85,10 @@ export function createFaultyStream(
         return applyDueFaults()
       }
       case 'drop':
-        dropsLeft.set(fault.event ?? 'server.heartbeat', fault.times ?? Number.POSITIVE_INFINITY)
+        drops.set(fault.event ?? 'server.heartbeat', {
+          left: fault.times ?? Number.POSITIVE_INFINITY,
+          until: timer.now() + (fault.forMs ?? Number.POSITIVE_INFINITY),
+        })
         return
       case 'delay':
         delayMs = fault.delayMs
@@ -163,9 +168,10 @@ export function createFaultyStream(
 
   /** Whether a frame of this type is dropped. Uses up one of its times if so. */
   function takeDrop(type: string): boolean {
-    const left = dropsLeft.get(type) ?? 0
-    dropsLeft.set(type, left - 1)
-    return left > 0
+    const drop = drops.get(type)
+    if (!drop || drop.left <= 0 || timer.now() > drop.until) return false
+    drop.left -= 1
+    return true
   }
 
   /**

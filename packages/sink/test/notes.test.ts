@@ -56,6 +56,18 @@ test('a long note is several messages: the first replies, the last has the butto
   expect(screen.map(({ buttons }) => buttons.length)).toEqual([...Array(screen.length - 1).fill(0), 1])
 })
 
+test('a note that would be delayed for too long fails at once, as one that may be posted later', async () => {
+  const { clock, notes, fake } = begin({ faults: [{ call: 1, type: 'rate-limited', retryAfterMs: 60_000 }] })
+  let failure: unknown
+  const note = { chat, text: 'Hello.', until: clock.now() + 30_000 }
+  notes.post(note).catch((error: unknown) => {
+    failure = error
+  })
+  await clock.advance(1, rest)
+  expect(failure).toMatchObject({ type: 'unreachable', message: expect.stringContaining('delay it for too long') })
+  expect(fake.screen()).toEqual([])
+})
+
 test.each(['rate-limited', 'unreachable'] as const)('a note that was %s is posted later', async (type) => {
   const { fake, posted } = begin({ faults: [{ call: 1, type }] })
   await posted({})

@@ -18,8 +18,8 @@ export interface TurnLimits {
 
 /**
  * Makes a call outside of the sinks, for example of a note or a reaction, as soon as the chat's budget allows it, with the
- * priority of an ask. Rejects with the signal's reason if that aborts first, and with `refused` as soon as it is certain that
- * the turn comes too late.
+ * priority of an ask. Rejects with the signal's reason if that aborts first, and with a `TooLateError` as soon as it is certain
+ * that the turn comes too late.
  */
 export async function waitForTurn<T>(
   pace: ChatPace,
@@ -39,7 +39,7 @@ export async function waitForTurn<T>(
     // In the same turn of the event loop as `readyAt`, or callers in many chats would all take the last call of the client.
     const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.startCall(kind)
     if (!endCall) {
-      if (clock.now() >= until) throw tooLateError(limits)
+      if (clock.now() >= until) throw new TooLateError(limits)
       await waitUntilFree(pace, clock, until)
       continue
     }
@@ -69,12 +69,12 @@ export async function waitForPause<T>(
 }
 
 /**
- * Waits until `at`, or until the signal aborts, and then throws its reason. Rejects at once with `refused` if `at` is after
- * `until`.
+ * Waits until `at`, or until the signal aborts, and then throws its reason. Rejects at once with a `TooLateError` if `at`
+ * is after `until`.
  */
 async function waitUntil(at: number, clock: Clock, limits: TurnLimits): Promise<void> {
   const { signal, until = Number.POSITIVE_INFINITY } = limits
-  if (at > until) throw tooLateError(limits)
+  if (at > until) throw new TooLateError(limits)
   await pause(clock, at - clock.now(), signal)
   signal?.throwIfAborted()
 }
@@ -86,7 +86,9 @@ async function waitUntilFree(pace: ChatPace, clock: Clock, until: number): Promi
   await (until === Number.POSITIVE_INFINITY ? freeing : pause(clock, until - clock.now(), free.signal))
 }
 
-/** Returns the error for a call whose turn comes after `until`. */
-function tooLateError({ what = 'a call' }: TurnLimits): PortError {
-  return new PortError('refused', `${what}: dropped, because the rate limit of the chat would delay it for too long.`)
+/** The turn of a call comes after `until`. Nothing was sent, and the same call may work later. */
+export class TooLateError extends PortError {
+  constructor({ what = 'a call' }: TurnLimits) {
+    super('unreachable', `${what}: dropped, because the rate limit of the chat would delay it for too long.`)
+  }
 }

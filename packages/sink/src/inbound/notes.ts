@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { type ChatPace, callHeedingLimits, pacerOf } from '../deliver/pace.ts'
 import { toPortError } from '../deliver/perform.ts'
-import { waitForTurn } from '../deliver/wait-for-turn.ts'
+import { TooLateError, waitForTurn } from '../deliver/wait-for-turn.ts'
 import { type Slice, split } from '../markdown/split.ts'
 import { backOffMs } from '../port/back-off.ts'
 import type { ButtonLimits } from '../port/limits.ts'
@@ -163,7 +163,7 @@ export function createNotes({
       try {
         return await waitForTurn(pace, clock, () => make(bubble), turn)
       } catch (error) {
-        if (signal?.aborted) throw error
+        if (signal?.aborted || error instanceof TooLateError) throw error
         const failure = toPortError(error)
         if (failure.type === 'unparsable' && !bubble.isPlain) {
           bubble = { ...bubble, text: bubble.plain, isPlain: true }

@@ -1,4 +1,6 @@
 import { render } from 'preact'
+import '../base.css'
+import '../view/view.css'
 
 const root = document.getElementById('app')
-if (root) render(<p>…</p>, root)
+if (root) render(<main />, root)

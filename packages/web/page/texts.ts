@@ -1,0 +1,128 @@
+import type { FailureCause } from '@reply/core'
+import type { NoText, ToolEnd } from '@reply/core/show'
+
+/** Every text that the pages show besides what the agent, its tools and people wrote. */
+export const texts = {
+  // The page of a run
+  untitled: 'A run without a title',
+  prompt: 'Prompt',
+  joined: 'Joined while it ran',
+  answer: 'Answer',
+  thought: 'Thought',
+  thinking: 'Thinking',
+  files: (count: number) => (count === 1 ? 'With 1 file' : `With ${count} files`),
+  missing: 'Words may be missing here.',
+  stop: 'Stop',
+  stopping: 'Stopping…',
+  // The state of a run
+  phases: {
+    waiting: 'Waiting to begin',
+    working: 'Working',
+    retrying: 'Waiting to retry',
+    blocked: 'Waits for an answer',
+    settled: 'Ended',
+  },
+  outcomes: {
+    completed: 'Completed',
+    stopped: 'Stopped',
+    aborted: 'Aborted',
+    failed: 'Failed',
+    'timed-out': 'Timed out',
+    lost: 'Lost',
+  },
+  ended: {
+    stopped: (why: string) => `Stopped: ${why}.`,
+    aborted: 'It was aborted.',
+    failed: (reason: string | undefined) => (reason === undefined ? 'It failed.' : `It failed: ${reason}`),
+    timedOut: (after: string | undefined) =>
+      after === undefined ? 'It exceeded its time limit.' : `It exceeded its time limit after ${after}.`,
+    cutOff: 'The text ends at the model’s output limit.',
+    noText: ({ tools, agents, thought }: NoText) => {
+      const did = [
+        ...(tools > 0 ? [tools === 1 ? 'made 1 call' : `made ${tools} calls`] : []),
+        ...(agents > 0 ? [agents === 1 ? 'started 1 sub-agent' : `started ${agents} sub-agents`] : []),
+        ...(thought && tools + agents === 0 ? ['thought'] : []),
+      ]
+      return did.length === 0 ? 'It wrote no text.' : `It ${did.join(' and ')}, and wrote no text.`
+    },
+  },
+  cures: {
+    credentials: 'Check the credentials of the provider.',
+    context: 'The context is full. Compact the session, or begin a new one.',
+    output: 'Ask for a shorter answer, or for the rest of it.',
+    model: 'Choose another model.',
+    rate: 'Try again later.',
+    provider: 'Try again later.',
+    again: 'Try again.',
+  } satisfies Readonly<Record<FailureCause | 'again', string>>,
+  connectionLost: 'The connection to the agent is lost. What follows is shown once it is back.',
+  stalled: 'There has been no progress for a while.',
+  retry: (attempt: number | undefined, wait: string | undefined) =>
+    `The provider failed. ${attempt === undefined ? 'It is tried again' : `Try ${attempt + 1} follows`}${wait === undefined ? '.' : ` in ${wait}.`}`,
+  retried: (attempt: number) => `Try ${attempt} failed and was repeated`,
+  compacting: 'The context is being compacted',
+  compacted: (before: string | undefined) =>
+    before === undefined ? 'The context was compacted' : `The context was compacted (${before} tokens before)`,
+  changedFiles: 'The step changed these files',
+  // Calls
+  call: {
+    pending: 'being written',
+    running: 'running',
+    completed: 'done',
+    error: 'failed',
+  },
+  toolEnd: (end: ToolEnd): string => {
+    switch (end.type) {
+      case 'interrupted':
+        return 'interrupted'
+      case 'rejected':
+        return end.reason === undefined ? 'rejected' : `rejected: ${end.reason}`
+      case 'forbidden':
+        return 'forbidden by a rule'
+      case 'failed':
+        return end.reason === '' ? 'failed' : `failed: ${end.reason}`
+      case 'exited':
+        return `exit code ${end.code}`
+      default:
+        return end satisfies never
+    }
+  },
+  input: 'Input',
+  output: 'Output',
+  error: 'Error',
+  subAgent: 'Sub-agent',
+  background: 'in the background',
+  checklist: 'Checklist',
+  // Asks
+  ask: {
+    permission: 'Allow this?',
+    question: 'A question for you',
+    from: (agent: string) => `Asked by ${agent}`,
+    unknown: 'What would run is not known yet.',
+    neverKnown: 'What would run is not known, so it can only be rejected.',
+    changed: 'This changed just now. Read it again.',
+    readOnly: 'This link shows the run. It can’t answer.',
+    mayNotAllow: 'This link has allowed once, which is all that it can. It can still reject.',
+    once: 'Allow once',
+    always: 'Always allow',
+    reject: 'Reject',
+    rejectWith: 'Reject with a message',
+    message: 'What should the agent do instead?',
+    send: 'Answer',
+    own: 'Your own answer',
+    sending: 'Sending…',
+    alwaysSame: 'Always: this same call again, for all who use the server.',
+    alwaysPatterns: 'Always covers all that matches:',
+    alwaysOption: 'Always is an option of the agent:',
+    optional: 'optional',
+    closed: {
+      once: 'Allowed once',
+      always: 'Allowed always',
+      rejected: 'Rejected',
+      answered: 'Answered',
+      withdrawn: 'Withdrawn without an answer',
+      pending: 'Waits for an answer',
+    },
+    by: (closed: string, name: string | undefined) => (name === undefined ? closed : `${closed} by ${name}`),
+  },
+} as const

@@ -127,7 +127,7 @@ export function turnSoFar(threadID: string, turn: CodexTurn, coming: readonly un
 }
 
 /** The event of a turn that a message of Codex is. Empty for other messages. */
-function eventsIn(value: unknown): readonly CodexEvent[] {
+export function eventsIn(value: unknown): readonly CodexEvent[] {
   const message = decodeRpc(value)
   const notice = message?.type === 'notification' ? decodeNotification(message.method, message.params) : undefined
   return notice?.type === 'event' ? [notice.event] : []
@@ -137,7 +137,7 @@ function eventsIn(value: unknown): readonly CodexEvent[] {
 const isPlaceID = (id: string): boolean => /^item-\d+$/.test(id)
 
 /** Whether a turn has not ended. */
-function goesOn({ status }: CodexTurn): boolean {
+export function goesOn({ status }: CodexTurn): boolean {
   return status === 'inProgress'
 }
 

@@ -20,7 +20,7 @@ import { openJsonSocket, withoutSecrets } from '../process/json-socket.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
 import { createAsks } from './ask.ts'
 import { pictureOfFile } from './decode/content.ts'
-import { type CodexEvent, type CodexNotice, decodeNotification } from './decode/notification.ts'
+import { type CodexEvent, type CodexNotice, decodeNotification, sentAtIn } from './decode/notification.ts'
 import { type CodexModel, type CodexRequest, decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
 import { settingsIn } from './decode/settings.ts'
 import {
@@ -34,11 +34,11 @@ import {
   turnsIn,
   turnsOfResumed,
 } from './decode/thread.ts'
-import { addTurns, eventsSoFar, promptIDOf, turnSoFar } from './history.ts'
+import { addTurns, eventsIn, eventsSoFar, goesOn, promptIDOf, turnSoFar } from './history.ts'
 import { type PromptItem, promptItems } from './prompt.ts'
 import { type CodexOutput, createRunWriter } from './run-writer.ts'
 import { createThreadSettings } from './thread-settings.ts'
-import { createTurns } from './turns.ts'
+import { createTurns, isSilent } from './turns.ts'
 
 /** The options of `codex`. */
 export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 'signal'> {
@@ -112,7 +112,7 @@ export function codex(options: CodexOptions = {}): Source {
   const threads = new Set<string>()
   /** Runs that were aborted before their turn had an id. */
   const aborted = new WeakSet<LocalRun>()
-  /** The turns of threads that were resumed in the middle of their first one. They are shown as they go on. */
+  /** The turns before those that a thread is followed for. */
   const resumed = new Map<string, readonly CodexTurn[]>()
   /** The last turn of each thread that was read or seen. Undefined if the thread had none. */
   const newestTurns = new Map<string, string | undefined>()
@@ -183,8 +183,7 @@ export function codex(options: CodexOptions = {}): Source {
         const found = known?.toReversed() ?? (await listTurns(threadId, mostRead))
         const newestAt = threadId === sessionID ? found.findIndex(({ id }) => id === newestTurns.get(threadId)) : -1
         newestTurns.set(threadId, found[0]?.id)
-        const unread = (newestAt === -1 ? found : found.slice(0, newestAt)).toReversed()
-        return known ? unread.filter(({ status }) => status !== 'inProgress') : unread
+        return (newestAt === -1 ? found : found.slice(0, newestAt)).toReversed()
       }
       const write = async (run: LocalRun, event: CodexOutput) => writer.write(run, await withPicture(event), undefined)
       for (const open of await addTurns(sessionID, history, write, turnsOf)) turns.continueTurn(open)
@@ -656,14 +655,19 @@ export function codex(options: CodexOptions = {}): Source {
     for (const turn of missed) {
       const isCut =
         turn.status === 'interrupted' && !(isLoaded && turn.completedAt) && turns.openTurns(threadID).includes(turn.id)
-      const { turnID, events, ending } = turnSoFar(threadID, turn, heldMessages.get(threadID) ?? [])
-      const whole: CodexEvent[] = []
-      for (const event of events) whole.push(await withPicture(event))
-      turns.catchUp(threadID, { turnID, events: whole, ending: isCut ? cutEnding : ending })
-      newestTurns.set(threadID, turn.id)
+      await showMissed(threadID, turn, isCut)
     }
     for (const turnID of turns.openTurns(threadID))
       if (!missed.some(({ id }) => id === turnID)) turns.catchUp(threadID, { turnID, events: [], ending: cutEnding })
+  }
+
+  /** Shows what was missed of a turn. `isCut`: it does not go on, and its end was not stored. */
+  async function showMissed(threadID: string, turn: CodexTurn, isCut: boolean): Promise<void> {
+    const { turnID, events, ending } = turnSoFar(threadID, turn, heldMessages.get(threadID) ?? [])
+    const whole: CodexEvent[] = []
+    for (const event of events) whole.push(await withPicture(event))
+    turns.catchUp(threadID, { turnID, events: whole, ending: isCut ? cutEnding : ending })
+    newestTurns.set(threadID, turn.id)
   }
 
   /** Returns the turns of a thread that were not seen to end, oldest first: those that were open, and those after the last known one. */
@@ -689,34 +693,41 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Follows a thread of another client, whose turn has begun. Shows that turn as a run. Does nothing
-   * without a listener, for a thread that is open already or not needed, and for a sub-agent's. Reports errors.
+   * Follows a thread of another client, whose turn has begun. Shows that turn as a run, also if it is over before the thread is open.
+   * `since` is when Codex told that the thread is active, in ms since the epoch by its clock: all turns that ended before were there
+   * already. Does nothing without a listener, for a thread that is open already or not needed, and for a sub-agent's. Reports errors.
    */
-  async function follow(threadID: string): Promise<void> {
+  async function follow(threadID: string, since = Number.POSITIVE_INFINITY): Promise<void> {
     if (url === undefined || threads.has(threadID) || heldMessages.has(threadID)) return
     if (!isNeeded(threadID)) {
       hasAll = false
       return
     }
-    await asOpening(threadID, followActive(threadID))
+    await asOpening(threadID, followActive(threadID, since))
   }
 
   /** Does what `follow` does. */
-  async function followActive(threadID: string): Promise<void> {
+  async function followActive(threadID: string, since: number): Promise<void> {
     heldMessages.set(threadID, [])
     try {
       const found = await readThread(threadID)
-      if (found.parentID !== undefined) return
+      // What a sub-agent asks belongs to a run of its parent, which may be opened now.
+      if (found.parentID !== undefined) return void (await opening.get(found.parentID))
       const response = await onceStored(async () => await rpc.request('thread/resume', { threadId: threadID }))
-      const all = await Promise.all(turnsOfResumed(response).map(async (turn) => await withPrompt(threadID, turn)))
+      const resumedTurns = await withEnded(threadID, turnsOfResumed(response), since)
+      const all = await Promise.all(resumedTurns.map(async (turn) => await withPrompt(threadID, turn)))
       openedIn(response)
       left.delete(threadID)
       agent.update(found)
-      resumed.set(threadID, all)
+      const newestAt = all.findIndex(({ id }) => id === newestTurns.get(threadID))
+      const firstAt = all.findIndex((turn, at) => goesOn(turn) || (at > newestAt && isOpenSince(turn, since)))
+      const past = firstAt === -1 ? all : all.slice(0, firstAt)
+      resumed.set(threadID, past)
       await agent.readAgain(threadID)
-      for (const turn of all) {
-        if (turn.status !== 'inProgress') continue
-        for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
+      for (const turn of all.slice(past.length)) {
+        if (!goesOn(turn)) await showMissed(threadID, turn, false)
+        else for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
+        newestTurns.set(threadID, turn.id)
       }
     } catch (error) {
       onError(error instanceof ReplyError ? error : new ReplyError('malformed', `A thread of ${name} can't be read.`))
@@ -727,21 +738,55 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Returns a turn with the prompt that began it. Codex tells a turn's prompt before its thread is resumed, and may store it after, so
-   * this tries for two seconds. The messages to come tell the rest.
+   * Returns the turns of a resumed thread, oldest first. If none went on at that time, the one that made the thread active is over, and
+   * the response may have it without its end, or not at all: then adds it once Codex has stored it.
+   */
+  async function withEnded(
+    threadID: string,
+    known: readonly CodexTurn[],
+    since: number,
+  ): Promise<readonly CodexTurn[]> {
+    if (since === Number.POSITIVE_INFINITY || known.some((turn) => isOpenSince(turn, since))) return known
+    const ended = await whenStored(threadID, (stored) => {
+      // The messages to come tell of turns that began after the response.
+      const told = new Set((heldMessages.get(threadID) ?? []).flatMap(eventsIn).map(({ turnID }) => turnID))
+      const found = stored.filter((turn) => !goesOn(turn) && !told.has(turn.id) && isOpenSince(turn, since))
+      return found.length === 0 ? undefined : found.toReversed()
+    })
+    return ended ? [...known.filter(({ id }) => !ended.some((turn) => turn.id === id)), ...ended] : known
+  }
+
+  /**
+   * Returns a turn with the prompt that began it. Codex tells a turn's prompt before its thread is resumed, and may store it after. The
+   * messages to come tell the rest.
    */
   async function withPrompt(threadID: string, turn: CodexTurn): Promise<CodexTurn> {
-    if (turn.status !== 'inProgress') return turn
-    for (let attempt = 1; turn.items.length === 0 && attempt < mostAttempts; attempt++) {
-      const [found] = await listTurns(threadID, 1).catch((error) => {
-        if (error instanceof ReplyError && error.type === 'refused') return []
-        throw error
-      })
-      if (found?.id === turn.id && promptIDOf(found) !== undefined) return { ...turn, items: found.items.slice(0, 1) }
-      if (found?.id === turn.id && found.items.length > 0) break
+    if (!goesOn(turn) || turn.items.length > 0) return turn
+    const found = await whenStored(threadID, (stored) =>
+      stored.find(({ id, items }) => id === turn.id && items.length > 0),
+    )
+    return found && promptIDOf(found) !== undefined ? { ...turn, items: found.items.slice(0, 1) } : turn
+  }
+
+  /**
+   * Returns what `pick` finds in the last turns of a thread, newest first, once Codex has stored it. Looks for two seconds at most, and
+   * only once more when something waits to be shown: an ask is never late for the sake of what comes before it.
+   */
+  async function whenStored<T>(
+    threadID: string,
+    pick: (stored: readonly CodexTurn[]) => T | undefined,
+  ): Promise<T | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const isLast = attempt === mostAttempts || (heldMessages.get(threadID) ?? []).some(isToShow)
+      const found = pick(
+        await listTurns(threadID, mostRead).catch((error) => {
+          if (error instanceof ReplyError && error.type === 'refused') return []
+          throw error
+        }),
+      )
+      if (found !== undefined || isLast) return found
       await betweenAttempts()
     }
-    return turn
   }
 
   /** Reads the picture that a call made, then shows the call with it. Holds the rest of the thread meanwhile. */
@@ -861,7 +906,7 @@ export function codex(options: CodexOptions = {}): Source {
       case 'settings':
         return settings.changed(notice.threadID, notice.settings)
       case 'active':
-        return isUnneeded(notice.threadID) ? leave(notice.threadID) : void follow(notice.threadID)
+        return isUnneeded(notice.threadID) ? leave(notice.threadID) : void follow(notice.threadID, sentAtIn(value))
       default:
         return notice satisfies never
     }
@@ -979,6 +1024,14 @@ function isAboutRequest(value: unknown): boolean {
   if (message?.type !== 'notification') return message?.type === 'request'
   return decodeNotification(message.method, message.params)?.type === 'ask-gone'
 }
+
+/** Whether a message of Codex is a request, or tells of a prompt or something of the agent. */
+const isToShow = (value: unknown): boolean =>
+  requestIDsIn(value).length > 0 || eventsIn(value).some((event) => !isSilent(event))
+
+/** Whether a turn goes on, or has ended since then. Codex's times are whole seconds. */
+const isOpenSince = (turn: CodexTurn, since: number): boolean =>
+  goesOn(turn) || (typeof turn.completedAt === 'number' && turn.completedAt * 1000 + 999 >= since)
 
 /** Returns the same ask, but without an answer if its run ends here, because another client may answer it. */
 function withoutCancel(ask: LocalAsk): LocalAsk {

@@ -374,12 +374,15 @@ export function createTurns(
 /** The events that tell nothing of what began a turn. Codex may compact, or try again, before it tells of the prompt. */
 const silentTypes: ReadonlySet<CodexEvent['type']> = new Set(['turn', 'compaction', 'retry', 'usage', 'end'])
 
+/** Whether an event tells nothing of what began its turn. */
+export const isSilent = ({ type }: CodexEvent): boolean => silentTypes.has(type)
+
 /**
  * Returns the prompt that began a turn, which it tells of before anything of the agent, or `itself` if Codex began it.
  * Undefined while the turn has told neither.
  */
 function beginningOf(turn: HeldTurn | undefined): PromptEvent | 'itself' | undefined {
-  const first = turn?.events.find(({ event }) => !silentTypes.has(event.type))?.event
+  const first = turn?.events.find(({ event }) => !isSilent(event))?.event
   return first === undefined || first.type === 'prompt' ? first : 'itself'
 }
 

@@ -105,9 +105,9 @@ test('connects again after the listener was gone', async () => {
  */
 async function lostInMidTurn(respond: Respond) {
   let isLost = false
-  const scripted = await scriptedListener((method) => {
+  const scripted = await scriptedListener((method, threadID) => {
     if (method === 'turn/start') return { result: { turn: { id: 'turn_1' } } }
-    return isLost ? respond(method) : undefined
+    return isLost ? respond(method, threadID) : undefined
   })
   const { url } = scripted
   const errors: string[] = []
@@ -147,39 +147,6 @@ test('a lost session whose first turn Codex has not stored yet goes on', async (
       : undefined
   })
   expect([end, errors]).toEqual([['completed', 'It is done.'], []])
-})
-
-test("another client's run has its prompt, although Codex stores that only after its thread was resumed", async () => {
-  let lists = 0
-  const turn = { id: 'turn_1', status: 'inProgress' }
-  const prompt = { type: 'userMessage', id: 'item-1', content: [{ type: 'text', text: 'Go on.', text_elements: [] }] }
-  const answer = { type: 'agentMessage', id: 'item_2', text: 'It is done.' }
-  const scripted = await scriptedListener((method) => {
-    if (method === 'thread/resume')
-      return { result: { thread: { id: 'thread_1', cwd: '/project', turns: [{ ...turn, items: [] }] } } }
-    if (method !== 'thread/turns/list') return undefined
-    lists += 1
-    if (lists === 1) return refusal
-    // By then the answer is there, too, which the messages tell.
-    return { result: { data: [{ ...turn, items: lists < 3 ? [] : [prompt, answer] }] } }
-  })
-  const chat = connectSource(codex({ url: scripted.url }))
-  const replies: Reply[] = []
-  chat.watch({}, { observe: () => [{ replySettled: ({ reply }) => void replies.push(reply) }] })
-  await chat.ready
-  const ids = { threadId: 'thread_1', turnId: 'turn_1' }
-  scripted.push({
-    method: 'thread/status/changed',
-    params: { threadId: 'thread_1', status: { type: 'active', activeFlags: [] } },
-  })
-  await expect.poll(() => scripted.methods).toContain('thread/resume')
-  scripted.push({ method: 'item/completed', params: { item: answer, ...ids } })
-  scripted.push({ method: 'turn/completed', params: { ...ids, turn: { ...turn, status: 'completed', items: [] } } })
-  await expect
-    .poll(() => replies.map((reply) => [reply.prompt?.text, textOf(reply)]))
-    .toEqual([['Go on.', 'It is done.']])
-  await chat.close()
-  scripted.close()
 })
 
 test('a refused token is told without the token', async () => {

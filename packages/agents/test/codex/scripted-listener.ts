@@ -14,8 +14,11 @@ export interface ScriptedListener {
   close(): void
 }
 
-/** The result or error with which a listener responds to a method. Undefined if it responds as usual. */
-export type Respond = (method: string) => { readonly result: object } | { readonly error: object } | undefined
+/** The result or error with which a listener responds to a method about a thread, if any. Undefined if it responds as usual. */
+export type Respond = (
+  method: string,
+  threadID: string | undefined,
+) => { readonly result: object } | { readonly error: object } | undefined
 
 /**
  * Starts a listener with the thread `thread_1`, which takes prompts when told to, unless `respond` responds to them. It needs no
@@ -29,12 +32,12 @@ export async function scriptedListener(respond: Respond = () => undefined): Prom
   const thread = { thread: { id: 'thread_1', cwd: '/project' } }
   server.on('connection', (socket) =>
     socket.on('message', (data) => {
-      const { id, method } = JSON.parse(String(data))
+      const { id, method, params } = JSON.parse(String(data))
       const send = (response: object): void => socket.send(JSON.stringify({ id, ...response }))
       const answer = (result: object): void => send({ result })
       if (id === undefined) return
       methods.push(method)
-      const response = respond(method)
+      const response = respond(method, params?.threadId)
       if (response) send(response)
       else if (method === 'turn/start') prompts.push(() => answer({ turn: { id: `turn_${methods.length}` } }))
       else answer(/^thread\/(start|resume|read)$/.test(method) ? thread : { data: [] })

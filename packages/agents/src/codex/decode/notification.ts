@@ -134,6 +134,11 @@ export function decodeNotification(method: string, params: unknown): CodexNotice
   return found && { type: 'goal', threadID: found.threadId, objective: found.goal.objective }
 }
 
+const sent = z.object({ emittedAtMs: z.number() })
+
+/** When Codex sent a notification, in ms since the epoch by its clock. Undefined if it doesn't tell. */
+export const sentAtIn = (value: unknown): number | undefined => sent.safeParse(value).data?.emittedAtMs
+
 /** The ids of an event's thread and turn. */
 function idsIn({ threadId: threadID, turnId: turnID }: { readonly threadId: string; readonly turnId: string }) {
   return { threadID, turnID }

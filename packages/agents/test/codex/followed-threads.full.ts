@@ -26,17 +26,21 @@ interface Passed {
   readonly from: 'client' | 'listener'
 }
 
-/** Connects to the listener through a proxy, which notes all messages. */
+/** Connects to the listener through a proxy, which notes all messages, and the methods that the listener has answered. */
 async function passingThrough(target: string) {
   const passed: Passed[] = []
+  const asked = new Map<number, string>()
+  const answered: string[] = []
   const server: Server = createServer()
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (client) => {
     const upstream = new WebSocket(target, { headers: { authorization: `Bearer ${listenerToken}` } })
     const waiting: string[] = []
     const note = (text: string, from: Passed['from']): void => {
-      const { method, params } = JSON.parse(text)
+      const { id, method, params } = JSON.parse(text)
       passed.push({ method, threadId: params?.threadId, from })
+      if (from === 'client' && method !== undefined) asked.set(id, method)
+      if (from === 'listener' && method === undefined) answered.push(asked.get(id) ?? '')
     }
     client.on('message', (data) => {
       note(String(data), 'client')
@@ -59,7 +63,7 @@ async function passingThrough(target: string) {
   const { port } = server.address() as AddressInfo
   const of = (threadId: string): readonly string[] =>
     passed.flatMap((one) => (one.threadId === threadId ? [`${one.from}: ${one.method}`] : []))
-  return { url: `ws://127.0.0.1:${port}`, of, open: () => sockets.clients.size }
+  return { url: `ws://127.0.0.1:${port}`, of, answered, open: () => sockets.clients.size }
 }
 
 /** Starts a listener, a client of its own threads, and the desk, where other threads run. */
@@ -140,11 +144,13 @@ describe.each(codexVersions)('a client of Codex %s that follows its own sessions
   })
 
   test('leaves a session once it is released and others work in it, and can work in it again', async () => {
-    const { bridge, wire, desk, directory } = await started(version, createHandClock(), 1)
+    const { bridge, wire, desk, directory, model } = await started(version, createHandClock(), 1)
     const { sessionID } = await bridge.prompt({ text: '[scenario:plain] Go.' }).result
     await bridge.prompt({ text: '[scenario:plain] Go.' }).result
-    await runAtDesk(desk, directory, 'meanwhile', sessionID)
-    await expect.poll(() => wire.of(sessionID)).toContain('client: thread/unsubscribe')
+    await runAtDesk(desk, directory, 'slow', sessionID)
+    // Codex sends the end of the turn too, unless it has left the thread by then.
+    await expect.poll(() => wire.answered).toContain('thread/unsubscribe')
+    model.release('slow')
     await expect.poll(() => wire.of(sessionID).at(-1)).toBe(statusChanged)
     const left = wire.of(sessionID).length
     await runAtDesk(desk, directory, 'plain', sessionID)

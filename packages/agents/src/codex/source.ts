@@ -711,7 +711,7 @@ export function codex(options: CodexOptions = {}): Source {
     heldMessages.set(threadID, [])
     try {
       const found = await readThread(threadID)
-      // What a sub-agent asks belongs to a run of its parent, which may be opened now.
+      // What a sub-agent asks is shown in a run of its parent, whose thread may be opened at this moment.
       if (found.parentID !== undefined) return void (await opening.get(found.parentID))
       const response = await onceStored(async () => await rpc.request('thread/resume', { threadId: threadID }))
       const resumedTurns = await withEnded(threadID, turnsOfResumed(response), since)

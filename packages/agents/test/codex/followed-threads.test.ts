@@ -134,7 +134,7 @@ describe("a run of Codex's other client in a thread that has earlier ones is sho
   })
 })
 
-test('two runs of which the second begins before the thread is open are both shown, in order', async () => {
+test('two runs are both shown, in order, if the second begins before the thread is open', async () => {
   const { push, shown, watch } = await connected((push) => (method) => {
     if (method !== 'thread/resume') return undefined
     setImmediate(() => {
@@ -148,7 +148,7 @@ test('two runs of which the second begins before the thread is open are both sho
   await expect.poll(shown).toEqual([shownAs('first'), shownAs('second')])
 })
 
-test('a run whose end is stored late is shown once, and so is the next one, of which the messages tell', async () => {
+test('a run whose end is stored late is shown once, and so is the next one, which the messages tell of', async () => {
   let lists = 0
   const { push, shown, watch, clock } = await connected((push) => (method) => {
     if (method === 'thread/resume') return resumedWith(old)

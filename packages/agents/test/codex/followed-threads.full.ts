@@ -147,6 +147,8 @@ describe.each(codexVersions)('a client of Codex %s that follows its own sessions
     const { bridge, wire, desk, directory, model } = await started(version, createHandClock(), 1)
     const { sessionID } = await bridge.prompt({ text: '[scenario:plain] Go.' }).result
     await bridge.prompt({ text: '[scenario:plain] Go.' }).result
+    // Codex closes a thread that all clients have left.
+    await desk.request('thread/resume', { threadId: sessionID })
     await runAtDesk(desk, directory, 'slow', sessionID)
     // Codex sends the end of the turn too, unless it has left the thread by then.
     await expect.poll(() => wire.answered).toContain('thread/unsubscribe')

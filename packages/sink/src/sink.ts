@@ -54,6 +54,11 @@ export interface ChannelSinkOptions {
   /** Plain text at the end of the status line, for example the id of the run. Default: none. */
   readonly label?: string | undefined
   /**
+   * The address of a page with the whole reply. Linked from the status line and below the answer, so everyone in the chat can open
+   * it. Default: none.
+   */
+  readonly page?: URL | undefined
+  /**
    * Whether to keep the shown texts of this reply although it no longer has them, for example because its server is gone.
    * The ending is then posted below them. Default: a text that a reply no longer has is removed.
    */

@@ -92,6 +92,8 @@ export interface Texts {
   changes: (counts: ChangeCounts, command: string | undefined) => string
   /** The button below that line, which sends the session's diff. */
   showDiff: string
+  /** The link to the page with the whole reply, in the status line and below the answer. */
+  openPage: string
   /** How an aborted or timed-out reply ended. */
   endings: Readonly<Record<Extract<Outcome, 'aborted' | 'timed-out'>, string>>
   /** The reply stopped early: a person rejected an ask, or the agent did not continue. */
@@ -288,6 +290,7 @@ export const texts: Texts = {
   },
   changes: (counts, command) => [changesLine(counts), command].filter(Boolean).join(' · '),
   showDiff: 'Diff',
+  openPage: 'Open',
   endings: {
     aborted: 'Aborted.',
     'timed-out': 'Timed out: aborted after too long without progress.',

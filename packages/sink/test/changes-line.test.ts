@@ -60,6 +60,37 @@ test('a long run says it in its last message, which has the button', async () =>
   expect(shown(scene)).toEqual([['It is done.'], ['Done in 40s · 1 file · +41 −1.', 'Diff=b/diff']])
 })
 
+const page = new URL('https://reply.example.org/r/x(1)#t.a_b-c')
+const pageHref = 'https://reply.example.org/r/x%281%29#t.a_b-c'
+
+test('the page of the run is linked from the status line, and below the answer', async () => {
+  const scene = createScene({ sink: { page } })
+  scene.show(replyWith([]))
+  await scene.pass(5000)
+  expect(shown(scene)).toEqual([[expect.stringMatching(/^\*Working.*\* · \[Open\]\(https/)]])
+  scene.show(settledWith([answer]))
+  await scene.end()
+  expect(shown(scene)).toEqual([[`It is done.\n\n[Open](${pageHref})`]])
+})
+
+test('the page stands beside the changed files, and in the last message of a long run', async () => {
+  const short = await settled(settledWith([answer], changed(41)), { sink: { page } })
+  expect(shown(short)).toEqual([[`It is done.\n\n*1 file · +41 −1* · [Open](${pageHref})`, 'Diff=b/diff']])
+  const long = createScene({ sink: { diff, page } })
+  long.show(replyWith([{ ...answer, status: 'open' }]))
+  await long.pass(40_000)
+  long.show(settledWith([answer], changed(41), 40_000))
+  await long.end()
+  expect(shown(long).at(-1)).toEqual([`Done in 40s · 1 file · +41 −1. [Open](${pageHref})`, 'Diff=b/diff'])
+})
+
+test('the page is not worth a message of its own where nothing is edited, and is not shown in quiet', async () => {
+  const fixed = await settled(settledWith([answer]), { sink: { page }, fake: { limits: { edits: false } } })
+  expect(shown(fixed)).toEqual([['It is done.']])
+  const quiet = await settled(settledWith([answer]), { sink: { page, policy: { verbosity: 'quiet' } } })
+  expect(shown(quiet)).toEqual([['It is done.']])
+})
+
 test.each<[string, Reply]>([
   ['without changes', settledWith([answer])],
   ['that is not over', replyWith([answer], changed(1))],

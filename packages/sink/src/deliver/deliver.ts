@@ -51,6 +51,7 @@ export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions
   readonly policy: Policy
   readonly texts: Texts
   readonly label?: string | undefined
+  readonly page?: URL | undefined
   readonly diff?: DiffControl | undefined
   readonly origin?: string | undefined
   readonly shows?: (() => 'all' | 'asks') | undefined

@@ -56,6 +56,7 @@ export function createPainter(options: DelivererOptions, secretOf: SecretOf, nat
       isBlocked,
       small,
       label,
+      page: options.page,
       origin: options.origin,
       hidesAllButAsks: options.shows?.() === 'asks',
       joinedPrompt: options.joinedPrompt,

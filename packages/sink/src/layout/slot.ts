@@ -231,10 +231,11 @@ function shortened(source: string, maxLength: number, render: Render): string {
   return `${(slice?.source ?? '').trimEnd()}\n…`
 }
 
-/** Returns the card's line in the platform's small style, or in italics if it has none. */
-export function smallLine({ source }: Card, { limits }: LayoutOptions): string {
-  const line = escapedLine(source)
-  return limits.small?.(line) ?? `*${line}*`
+/** Returns the card's line in the platform's small style, or in italics if it has none, with its link behind it. */
+export function smallLine(card: Card, { limits }: LayoutOptions): string {
+  const line = escapedLine(card.source)
+  const styled = limits.small?.(line) ?? `*${line}*`
+  return card.type === 'status' && card.link ? `${styled} · ${card.link}` : styled
 }
 
 /** Returns the text with a backslash before each character that Markdown could read as a mark. */

@@ -4,7 +4,7 @@ import type { Card } from '../ledger/card.ts'
 import { changesKey, contextKey, doneKey, endingKey, stoppedKey } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
 import { filesToShow } from './attachment.ts'
-import { clip, italic, literal, smallPrint } from './format.ts'
+import { clip, italic, link, literal, smallPrint } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
 /**
@@ -86,12 +86,23 @@ function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card 
   return { type: 'note', key: contextKey, source: smallPrint(text, small) }
 }
 
-/** Returns the line about the files that the run changed. Undefined if it changed none, and with `quiet`. */
+/**
+ * Returns the line with the files that the run changed and the link to its page. Undefined if it changed none and there is no
+ * page, and with `quiet`. The link alone is not worth a message, so it only stands where messages are edited.
+ */
 function changesCard(reply: Reply, options: ViewOptions): Card | undefined {
   if (options.policy.verbosity === 'quiet') return undefined
   const text = changesText(reply, options)
-  if (text.trim() === '') return undefined
-  return { type: 'note', key: changesKey, source: smallPrint(text, options.small), buttons: diffButtons(options) }
+  const hasChanges = text.trim() !== ''
+  if (!hasChanges && options.mode !== 'live') return undefined
+  const source = [smallPrint(text, options.small), pageLink(options)].filter(Boolean).join(' · ')
+  if (source === '') return undefined
+  return { type: 'note', key: changesKey, source, buttons: hasChanges ? diffButtons(options) : [] }
+}
+
+/** Returns the link to the page of the run, in Markdown. Empty if there is none. */
+function pageLink({ texts, page }: ViewOptions): string {
+  return page ? link(texts.openPage, page) : ''
 }
 
 /** Returns the text about the changed files. Empty if there are none. */
@@ -120,7 +131,8 @@ function doneCard(reply: Reply, options: ViewOptions): Card | undefined {
   const changes = shown.posted.has(changesKey) ? '' : changesText(reply, options)
   const text = texts.done(texts.elapsed(settledAt - startedAt), { changes, cost: totalUsage(reply).cost })
   const buttons = changes === '' ? [] : diffButtons(options)
-  return { type: 'ending', key: doneKey, source: literal(text), isFailure: false, buttons }
+  const source = [literal(text), pageLink(options)].filter(Boolean).join(' ')
+  return { type: 'ending', key: doneKey, source, isFailure: false, buttons }
 }
 
 /** Clips the text to 300 UTF-16 units, and ends it with a full stop unless a sentence ends there. */

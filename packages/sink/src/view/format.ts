@@ -23,6 +23,12 @@ export function smallPrint(text: string, small: ((line: string) => string) | und
   return line === '' || !small ? italic(text) : small(line)
 }
 
+/** Returns a link in Markdown. Empty if the text is blank. Parentheses in the address would end it. */
+export function link(text: string, { href }: URL): string {
+  const label = literal(text)
+  return label === '' ? '' : `[${label}](${href.replaceAll('(', '%28').replaceAll(')', '%29')})`
+}
+
 /** Returns the text as one line of at most `maxLength` UTF-16 units. Never splits a surrogate pair. */
 export function oneLine(text: string, maxLength: number): string {
   return clip(escapeInvisible(text.replace(/\s+/g, ' ').trim()), maxLength)

@@ -58,6 +58,8 @@ export interface ViewOptions {
   readonly small?: ((line: string) => string) | undefined
   /** Shown at the end of the status line. */
   readonly label?: string | undefined
+  /** A page with the whole reply. Linked from the status line and below the answer. */
+  readonly page?: URL | undefined
   /** Where the reply was started. Stands at the beginning of each ask. */
   readonly origin?: string | undefined
   /** Whether only asks are shown. */

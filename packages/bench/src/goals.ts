@@ -7,6 +7,7 @@ import { channelGoals, deliveryGoals, paceGoals } from './goals/delivery.ts'
 import { foreignGoals } from './goals/foreign.ts'
 import { growthGoals } from './goals/growth.ts'
 import { hostileGoals } from './goals/hostile.ts'
+import { inspectGoals } from './goals/inspect.ts'
 import { pieceGoals } from './goals/pieces.ts'
 import { postgresGoals } from './goals/postgres.ts'
 import { byteGoals, peerGoals, sessionGoals } from './goals/stream.ts'
@@ -31,6 +32,7 @@ export const goals: readonly Goal[] = [
   ...postgresGoals,
   ...uiGoals,
   ...agUiGoals,
+  ...inspectGoals,
   ...commandGoals,
   ...hostileGoals,
   ...sizeGoals,

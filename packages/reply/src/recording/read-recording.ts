@@ -7,6 +7,16 @@ import { createUtf8Reader } from '../wire/utf8.ts'
 /** Raw server-sent events or JSON lines: whole, or in pieces of any size. */
 export type Recording = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
 
+/** A frame of a recording, and what `decode` made of it. */
+export interface RecordedFrame {
+  /** Its data: a JSON text, unless the frame is malformed. */
+  readonly data: string
+  /** When it was received, in ms since the epoch. Without recorded times, the latest time of the server so far, or 0. */
+  readonly at: number
+  /** Its events, before consecutive deltas are merged. Empty if it concerns no reply, or is malformed. */
+  readonly events: readonly ReplyEvent[]
+}
+
 export interface RecordingReader {
   /** The events that this piece completes. */
   push(piece: string | Uint8Array): readonly ReplyEvent[]
@@ -16,9 +26,10 @@ export interface RecordingReader {
 
 /**
  * Creates a reader of a recording's events. Stamps each with the recorded time (`: at 1790000000000` before a frame).
- * Without such comments, uses the latest time in the server's messages and tool calls so far.
+ * Without such comments, uses the latest time in the server's messages and tool calls so far. Calls `onFrame` for each
+ * frame once it is decoded, after the errors about it.
  */
-export function createRecordingReader(onError?: OnError): RecordingReader {
+export function createRecordingReader(onError?: OnError, onFrame?: (frame: RecordedFrame) => void): RecordingReader {
   const decoder = createAnyDecoder({ onError })
   const utf8 = createUtf8Reader()
   let recordedAt: number | undefined
@@ -61,9 +72,11 @@ export function createRecordingReader(onError?: OnError): RecordingReader {
   function decodeFrame(data: string, at: number): ReplyEvent | readonly ReplyEvent[] | undefined {
     if (isJsonLines && data.trim() === '') return undefined
     const decoded = decoder.decode(data, at)
-    if (decoded === undefined) return undefined
-    if (isSingle(decoded)) stampEvent(decoded)
-    else for (const event of decoded) stampEvent(event)
+    if (decoded !== undefined) {
+      if (isSingle(decoded)) stampEvent(decoded)
+      else for (const event of decoded) stampEvent(event)
+    }
+    onFrame?.({ data, at: recordedAt ?? newestServerTime, events: eventsIn(decoded) })
     return decoded
   }
 
@@ -82,6 +95,12 @@ export function createRecordingReader(onError?: OnError): RecordingReader {
 /** Whether the frame gave one event, not a list. */
 function isSingle(decoded: ReplyEvent | readonly ReplyEvent[]): decoded is ReplyEvent {
   return !Array.isArray(decoded)
+}
+
+/** What a frame gave, as a list. */
+function eventsIn(decoded: ReplyEvent | readonly ReplyEvent[] | undefined): readonly ReplyEvent[] {
+  if (decoded === undefined) return []
+  return isSingle(decoded) ? [decoded] : decoded
 }
 
 /** Mutates the event, because copying it takes longer. No other code refers to it yet. */

@@ -3,7 +3,7 @@ import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent } from '../event.ts'
 import type { ReplyObserver } from '../observer.ts'
 import type { Reply } from '../reply.ts'
-import { emptyTrack, type TrackedStep } from '../track/state.ts'
+import { emptyTrack, type TrackedStep, type TrackState } from '../track/state.ts'
 import { repliesOf, trackOrSkip, unknownSessions } from '../track/track.ts'
 import { createRecordingReader, type Recording } from './read-recording.ts'
 
@@ -19,6 +19,9 @@ export interface ReplayOptions {
    */
   readonly pace?: ((at: number) => Promise<void> | undefined) | undefined
 }
+
+/** A recording is finite, so everything in it is remembered. */
+export const recordingLimits = { keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY }
 
 /** One of the recording's replies: the run of its session, and its index in the result. */
 interface OpenedReply {
@@ -40,7 +43,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   const reportError: OnError = (error) => onError?.(error)
   const replies: Reply[] = []
   const openedBySession = new Map<string, OpenedReply[]>()
-  let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
+  let state = emptyTrack(recordingLimits)
   let newestEvent: ReplyEvent | undefined
   /** Whose step came last. */
   let latestOpened: OpenedReply | undefined
@@ -55,7 +58,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     }
   } else for await (const piece of pieces) await play(reader.push(piece))
   await play(reader.end())
-  settleOpenReplies()
+  settleOpenReplies({ state: () => state, apply: applyEvent, at: newestEvent?.at ?? 0 })
   return replies
 
   /**
@@ -120,18 +123,26 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     for (const observer of observersOf(options.observe, reply, reportError)) dispatcher.observe(observer)
     return next
   }
+}
 
-  /**
-   * Settles open replies at the end, at the time of the last event. A session without a known parent counts as a root.
-   * Held events are applied first.
-   */
-  function settleOpenReplies(): void {
-    const at = newestEvent?.at ?? 0
-    for (const sessionID of unknownSessions(state)) applyEvent({ type: 'session', sessionID, at })
-    // Held events open a reply if the stream began mid-run and never sent their message.
-    for (const sessionID of state.waiting) applyEvent({ type: 'settle', sessionID, by: 'end', at })
-    for (const reply of repliesOf(state)) {
-      if (reply.phase !== 'settled') applyEvent({ type: 'settle', sessionID: reply.sessionID, by: 'end', at })
-    }
+/** A recording that has ended: its newest state, and what applies a further event to it. */
+export interface EndedRecording {
+  /** Returns the newest state of `track`. */
+  readonly state: () => TrackState
+  readonly apply: (event: ReplyEvent) => void
+  /** The time of the last event, in ms since the epoch. */
+  readonly at: number
+}
+
+/**
+ * Settles open replies at the end of a recording. A session without a known parent counts as a root. Held events are
+ * applied first.
+ */
+export function settleOpenReplies({ state, apply, at }: EndedRecording): void {
+  for (const sessionID of unknownSessions(state())) apply({ type: 'session', sessionID, at })
+  // Held events open a reply if the stream began mid-run and never sent their message.
+  for (const sessionID of state().waiting) apply({ type: 'settle', sessionID, by: 'end', at })
+  for (const reply of repliesOf(state())) {
+    if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at })
   }
 }

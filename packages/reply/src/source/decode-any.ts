@@ -1,8 +1,14 @@
 import type { OnError } from '../error.ts'
 import { isFields } from '../fields.ts'
 import type { FrameDecoder } from '../wire/reader.ts'
-import { createTextDecoder } from './opencode1/decode.ts'
+import { createTextDecoder, isRelevantType } from './opencode1/decode.ts'
+import { kindOf } from './opencode2/decode/frame-kind.ts'
 import { createDecoder2, type Decoder2 } from './opencode2/decode.ts'
+
+/** Whether frames of this type are decoded, in either generation. Those of all other types concern no reply. */
+export function isDecodedType(type: string): boolean {
+  return isRelevantType(type) || kindOf(type) !== undefined
+}
 
 /**
  * Creates a decoder for recordings of either OpenCode generation, which it recognizes by each frame's shape. Reports

@@ -59,6 +59,11 @@ export class Cells<T extends Identified> {
     return this.#nextVersion(map, id, before)
   }
 
+  /** A version with the same values that shares no `Map` with this one, so that neither keeps the other's writes. */
+  alone(): Cells<T> {
+    return new Cells(this.#copy())
+  }
+
   /** The values of this version, in no guaranteed order. */
   values(): readonly T[] {
     return [...(this.#map ?? this.#copy()).values()]

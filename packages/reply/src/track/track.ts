@@ -63,6 +63,11 @@ export function unknownSessions(state: TrackState): readonly string[] {
   return state.waiting.map((id) => firstUnknown(draft, id)).filter((id) => id !== undefined)
 }
 
+/** Returns the events of a session that wait for their message or their session, in order. Empty if none does. */
+export function heldEventsOf(state: TrackState, sessionID: string): readonly SessionScopedEvent[] {
+  return cellOf(state.cells, sessionID)?.held ?? []
+}
+
 /** Returns the newest reply of each root session, open or settled. */
 export function repliesOf(state: TrackState): readonly NonNullable<Cell['reply']>[] {
   return cellValues(state.cells).flatMap((cell) => (cell.reply ? [cell.reply] : []))

@@ -136,6 +136,11 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
 /** The types that `decodeValue` reads without a schema. */
 const typesWithoutSchema: ReadonlySet<string> = new Set(['message.part.delta', 'server.heartbeat', 'server.connected'])
 
+/** Whether a type of OpenCode 1, with or without its version, may concern a reply. */
+export function isRelevantType(type: string): boolean {
+  return !isIrrelevantType(stripVersion(type))
+}
+
 /** Whether a type concerns no reply. */
 function isIrrelevantType(type: string): boolean {
   return !frameReaders.has(type) && !typesWithoutSchema.has(type)

@@ -1,0 +1,3 @@
+export type { FrameKind, HeldFrame, InspectedFrame, InspectedStep, NoEvents } from './inspect/frame.ts'
+export type { InspectedReply } from './inspect/player.ts'
+export { createRecording, type OpenedRecording, openRecording, type ReplyName } from './inspect/recording.ts'

@@ -17,7 +17,7 @@ export const inspectGoals: readonly Goal[] = [
   },
   {
     id: 'inspect.step',
-    what: 'a step to any moment of it with the frame, its changes and the reply, forwards, backwards or in leaps, 99th percentile',
+    what: 'a step to any moment of it: its frame, its changes and the reply, 99th percentile',
     unit: 'ms',
     bound: { atMost: 50 },
     measure: stepTime,

@@ -1,7 +1,8 @@
 import type { Change, Reply, ReplyError, ReplyEvent } from '@reply/core'
 import { createRecordingReader, isDecodedType, settleOpenReplies } from '@reply/core/internal'
-import type { Change as Difference } from '../state/difference.ts'
-import { comparedReplies } from './compare.ts'
+import { type Change as Difference, differenceOf } from '../state/difference.ts'
+import type { PageReply } from '../state/page-run.ts'
+import { toPageRun } from '../state/to-page-run.ts'
 import {
   type FrameKind,
   frameKinds,
@@ -50,7 +51,7 @@ export interface OpenedRecording {
   changeFrom(from: number, direction: 1 | -1): number | undefined
   /** The frames that contain the text, in any case: in their data, or at the end of a text that grew by deltas. */
   search(text: string): readonly number[]
-  /** What differs between a reply at two moments, without `raw` fields. */
+  /** What differs between a reply at two moments, without `raw` fields. A reply that is not there yet is null. */
   compare(from: number, to: number, which?: ReplyName): readonly Difference[]
 }
 
@@ -118,7 +119,7 @@ export function createRecording(): OpenedRecording {
     search: (text) => searchFrames(text, data, events),
     compare: (from, to, which) => {
       const name = which ?? newestName(to) ?? newestName(from)
-      return comparedReplies(name && replyAt(from, name), name && replyAt(to, name))
+      return differenceOf(pageReplyAt(from, name), pageReplyAt(to, name))
     },
   }
 
@@ -244,6 +245,12 @@ export function createRecording(): OpenedRecording {
 
   function replyAt(index: number, which?: ReplyName): Reply | undefined {
     return find(momentAt(index).player.replies, which ?? newestName(index))?.reply
+  }
+
+  /** The reply without `raw` fields. Null if it is not there yet. */
+  function pageReplyAt(index: number, name: ReplyName | undefined): PageReply | null {
+    const reply = name && replyAt(index, name)
+    return reply ? toPageRun(reply).reply : null
   }
 
   function newestName(index: number): ReplyName | undefined {

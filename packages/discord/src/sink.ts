@@ -32,7 +32,7 @@ export interface DiscordSinkOptions extends ChannelSinkOptions {
 }
 
 /** The defaults for Discord: the status is shown at once. */
-const discordPolicy: Partial<Policy> = { statusAfterMs: 0 }
+export const discordPolicy: Partial<Policy> = { statusAfterMs: 0 }
 
 /**
  * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and

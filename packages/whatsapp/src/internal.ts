@@ -1,5 +1,6 @@
 export type { BaileysAck } from './baileys/api.ts'
 export { createBaileysPort } from './baileys/port.ts'
+export { cloudPolicy } from './cloud/channel.ts'
 export { createCloudPort } from './cloud/port.ts'
 export { baileysLimits, cloudLimits } from './limits.ts'
 export { renderWhatsApp } from './render.ts'

@@ -47,7 +47,7 @@ export interface WhatsAppSinkOptions extends ChannelSinkOptions {
 }
 
 /** Rare progress notices, because each message notifies and the limit is one in 6 s. */
-const cloudPolicy: Partial<Policy> = { toolThrottleMs: 60_000, heartbeatMs: 180_000, documentLength: 2000 }
+export const cloudPolicy: Partial<Policy> = { toolThrottleMs: 60_000, heartbeatMs: 180_000, documentLength: 2000 }
 
 /** Shows replies to one person through the Cloud API. Throws `SinkError` of type `invalid` for an unusable policy. */
 export function whatsappSink(options: WhatsAppSinkOptions): Sink {

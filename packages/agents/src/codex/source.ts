@@ -695,7 +695,8 @@ export function codex(options: CodexOptions = {}): Source {
   /**
    * Follows a thread of another client, whose turn has begun. Shows that turn as a run, also if it is over before the thread is open.
    * `since` is when Codex told that the thread is active, in ms since the epoch by its clock: all turns that ended before were there
-   * already. Does nothing without a listener, for a thread that is open already or not needed, and for a sub-agent's. Reports errors.
+   * already. Does nothing without a listener, for a thread that is open already or not needed, and for a sub-agent's. Reports
+   * errors, except for the end of the connection.
    */
   async function follow(threadID: string, since = Number.POSITIVE_INFINITY): Promise<void> {
     if (url === undefined || threads.has(threadID) || heldMessages.has(threadID)) return
@@ -730,6 +731,8 @@ export function codex(options: CodexOptions = {}): Source {
         newestTurns.set(threadID, turn.id)
       }
     } catch (error) {
+      // The next connection follows the thread if it is needed then.
+      if (!program || isClosed) return
       onError(error instanceof ReplyError ? error : new ReplyError('malformed', `A thread of ${name} can't be read.`))
     } finally {
       resumed.delete(threadID)

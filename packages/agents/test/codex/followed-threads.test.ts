@@ -280,3 +280,17 @@ test('what a sub-agent asks while the thread of its parent is being opened is sh
   }
   await expect.poll(asksLater).toEqual(['thread_2'])
 })
+
+test('a connection that is closed while a thread is being opened reports nothing', async () => {
+  const { push, watch, chat, clock, methods, errors } = await connected(
+    () => (method) => (method === 'thread/resume' ? resumedWith(goingOn('new', [])) : undefined),
+  )
+  watch()
+  push(active())
+  await expect.poll(() => methods).toContain('thread/turns/list')
+  await chat.close()
+  await clock.advance(100)
+  // What is sent on a closed connection fails at once.
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(errors).toEqual([])
+})

@@ -2,22 +2,22 @@ import type { Client } from '../client/client.ts'
 import { observerOf } from '../observer.ts'
 import type { Reply } from '../reply.ts'
 
-/** The newest state of one reply, for any number of readers. */
-export interface Feed {
-  /** Undefined until the reply is known. */
-  readonly newest: Reply | undefined
+/** The newest state of one reply, or of something else, for any number of readers. */
+export interface Feed<State = Reply> {
+  /** Undefined until it is known. */
+  readonly newest: State | undefined
   /** Calls the listener with each change from now on. Returns a function that stops that. */
   follow(listener: () => void): () => void
 }
 
-interface OpenFeed extends Feed {
+interface OpenFeed<State = Reply> extends Feed<State> {
   /** Passes a newer state on. */
-  update(reply: Reply): void
+  update(state: State): void
 }
 
 /** Creates a feed without a state. */
-export function createFeed(): OpenFeed {
-  let newest: Reply | undefined
+export function createFeed<State = Reply>(): OpenFeed<State> {
+  let newest: State | undefined
   const listeners = new Set<() => void>()
   return {
     get newest() {
@@ -29,9 +29,9 @@ export function createFeed(): OpenFeed {
       listeners.add(own)
       return () => listeners.delete(own)
     },
-    update: (reply) => {
-      if (reply === newest) return
-      newest = reply
+    update: (state) => {
+      if (state === newest) return
+      newest = state
       for (const listener of [...listeners]) listener()
     },
   }

@@ -11,17 +11,21 @@ export const eventStreamHeaders = {
 } as const
 
 /** Says what one reader lacks, in the chunks of the protocol. */
-export interface ReaderProjection {
+export interface ReaderProjection<State = Reply> {
   /** Returns what is new in this state. */
-  next(reply: Reply): readonly unknown[]
+  next(state: State): readonly unknown[]
   /** Whether nothing will be new any more. */
   readonly ended: boolean
 }
 
 /** What a response with a stream needs. */
-export interface ReaderOptions {
-  readonly feed: Feed
-  readonly projection: ReaderProjection
+export interface ReaderOptions<State = Reply> {
+  readonly feed: Feed<State>
+  readonly projection: ReaderProjection<State>
+  /** Returns the text of a chunk's event. Default: its JSON as the data of an event without a name. */
+  readonly write?: ((chunk: unknown) => string) | undefined
+  /** Awaited between two texts, for readers that need no more than some of them a second. Default: no wait. */
+  readonly pause?: (() => Promise<void>) | undefined
   /** The text after the last event. Default: none. */
   readonly end?: string | undefined
   /** Ends the stream. */
@@ -38,9 +42,10 @@ export interface ReaderOptions {
  * Returns a reply as server-sent events. Each read gets what the reader lacks of the newest state, so a slow reader skips
  * states, and nothing is buffered. A comment keeps proxies from closing a stream in which nothing happens for a while.
  */
-export function createReader(options: ReaderOptions): ReadableStream<Uint8Array> {
-  const { feed, projection, signal, onBeat, onEnd, end: lastText = '' } = options
+export function createReader<State = Reply>(options: ReaderOptions<State>): ReadableStream<Uint8Array> {
+  const { feed, projection, signal, onBeat, onEnd, end: lastText = '', write = dataEvent } = options
   const encoder = new TextEncoder()
+  let hasSent = false
   let hasEnded = false
   let isBeatDue = false
   let wake = (): void => {}
@@ -73,8 +78,10 @@ export function createReader(options: ReaderOptions): ReadableStream<Uint8Array>
       },
       pull: async (controller) => {
         try {
+          if (hasSent) await options.pause?.()
           while (!hasEnded) {
             const text = nextText()
+            hasSent = text !== ''
             if (text !== '') controller.enqueue(encoder.encode(text))
             if (projection.ended) leave()
             if (text !== '') return
@@ -97,10 +104,14 @@ export function createReader(options: ReaderOptions): ReadableStream<Uint8Array>
   /** What to send now. Empty if there is nothing. */
   function nextText(): string {
     const chunks = feed.newest ? projection.next(feed.newest) : []
-    const events = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
+    const events = chunks.map(write)
     if (projection.ended) events.push(lastText)
     const isQuiet = events.length === 0 && isBeatDue
     isBeatDue = false
     return isQuiet ? ': still here\n\n' : events.join('')
   }
+}
+
+function dataEvent(chunk: unknown): string {
+  return `data: ${JSON.stringify(chunk)}\n\n`
 }

@@ -1,8 +1,7 @@
 import { alwaysOffer } from '../ask/always.ts'
 import { askDetails } from '../ask/details.ts'
 import type { Ask, PermissionAsk, PermissionReply } from '../ask.ts'
-import type { Part } from '../part.ts'
-import type { Reply } from '../reply.ts'
+import type { Part, ToolPart } from '../part.ts'
 
 /** Whether all that a person decides about is known. The input of a call often arrives after its ask. */
 export function isAskKnown(ask: Ask): boolean {
@@ -12,11 +11,21 @@ export function isAskKnown(ask: Ask): boolean {
 /** How long a permission waits for the input of its call, in ms. */
 const callKnownMs = 3000
 
+/** A part as far as it says which calls go on. */
+type CallPart = Pick<ToolPart, 'type' | 'callID' | 'state'> | { readonly type: Exclude<Part['type'], 'tool'> }
+
+/** A reply, also one without `raw`, as far as it says which calls go on. */
+interface CallReply {
+  readonly sessionID: string
+  readonly messages: readonly { readonly parts: readonly CallPart[] }[]
+  readonly children: readonly { readonly reply: CallReply }[]
+}
+
 /**
  * Whether people should decide about a pending ask now: all of it is known, or waiting longer is in vain. That is so if several calls
  * could be meant, or 3 s have passed since it was asked. `now` is in ms since the epoch. Without it, no time passes.
  */
-export function isAskDue(ask: Ask, reply: Reply, now?: number): boolean {
+export function isAskDue(ask: Ask, reply: CallReply, now?: number): boolean {
   if (isAskKnown(ask)) return true
   if (now !== undefined && ask.askedAt !== undefined && now - ask.askedAt > callKnownMs) return true
   const calls = findReply(reply, ask.sessionID)?.messages.flatMap(({ parts }) =>
@@ -26,12 +35,12 @@ export function isAskDue(ask: Ask, reply: Reply, now?: number): boolean {
 }
 
 /** Whether it is a call that has not ended. */
-export function isUnfinished(part: Part): boolean {
+export function isUnfinished(part: CallPart): boolean {
   return part.type === 'tool' && part.state.status !== 'completed' && part.state.status !== 'error'
 }
 
 /** Returns the reply of a session: this one, or that of a sub-agent. */
-function findReply(reply: Reply, sessionID: string): Reply | undefined {
+function findReply(reply: CallReply, sessionID: string): CallReply | undefined {
   if (reply.sessionID === sessionID) return reply
   for (const child of reply.children) {
     const found = findReply(child.reply, sessionID)

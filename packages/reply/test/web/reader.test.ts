@@ -87,3 +87,26 @@ test('a request is aborted by its client, or when the handler is closed, which r
   expect(stays.signal.aborted).toBe(true)
   expect(() => readers.open(request(), 'b')).toThrow(expect.objectContaining({ status: 503 }))
 })
+
+test('a reader with a pause gets what is newest after it, in events of its own form', async () => {
+  const feed = createFeed<number>()
+  let pauses = 0
+  const stream = createReader<number>({
+    feed,
+    projection: { ended: false, next: (count) => [count] },
+    write: (chunk) => `event: count\ndata: ${String(chunk)}\n\n`,
+    pause: async () => {
+      pauses += 1
+      feed.update(3)
+    },
+    signal: new AbortController().signal,
+    onBeat: () => () => {},
+    onEnd: () => {},
+  })
+  feed.update(1)
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  expect((await reader.read()).value).toBe('event: count\ndata: 1\n\n')
+  feed.update(2)
+  expect((await reader.read()).value).toBe('event: count\ndata: 3\n\n')
+  expect(pauses).toBeGreaterThan(0)
+})

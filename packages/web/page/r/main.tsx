@@ -1,3 +1,4 @@
+import '../view/styles.ts'
 import { render } from 'preact'
 import '../base.css'
 import '../view/view.css'

@@ -1,36 +1,20 @@
-import {
-  type Answer,
-  type Ask,
-  askDetails,
-  askTitle,
-  isShownText,
-  type Part,
-  partsOf,
-  pendingAsks,
-  type Reply,
-} from '@reply/core'
-import { endingOf, lossTexts, stopTexts, toolFacts } from '@reply/core/show'
+import { type Ask, askTitle, escapeInvisible, type FileChange, pendingAsks, type Reply } from '@reply/core'
+import { changesLine, changesOf, countChanges, elapsed } from '@reply/core/show'
 import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { PageRun } from '../../src/state/page-run.ts'
 import { texts } from '../texts.ts'
+import { About } from './about.tsx'
+import { type RunActions, type RunSources, useNow, View, type ViewAccess, type ViewContext } from './context.ts'
+import { Changes, useIsWide } from './diff/changes.tsx'
+import { Icon } from './icons.tsx'
+import { KeyHelp, useKeys } from './keys.tsx'
+import { List, type ListControl, type ListView } from './list.tsx'
 import { asReply } from './reply.ts'
+import { RowView } from './row.tsx'
+import { createRows, type Row } from './rows.ts'
 
-/** What the reader of a page may do, in what both sides of a connection know of it. */
-export interface ViewAccess {
-  /** The name that is shown for the reader's answers. */
-  readonly who?: string | undefined
-  readonly mayAnswer: boolean
-  readonly mayStop: boolean
-  /** False once a link that allows a single time has done so. */
-  readonly mayAllow: boolean
-}
-
-/** What a reader does. Each rejects with an error whose message is for people. */
-export interface RunActions {
-  readonly answer: (ask: Ask, answer: Answer) => Promise<void>
-  readonly reject: (ask: Ask, message?: string) => Promise<void>
-  readonly stop: () => Promise<void>
-}
+export type { RunActions, RunSources, ViewAccess } from './context.ts'
 
 export interface RunViewProps {
   readonly run: PageRun
@@ -38,73 +22,325 @@ export interface RunViewProps {
   readonly access?: ViewAccess | undefined
   /** How it is done. Without them, the run can only be read. */
   readonly actions?: RunActions | undefined
+  /** Where files and the session's diff come from. */
+  readonly sources?: RunSources | undefined
 }
 
-/** A whole run: what was asked, what the agent did and wrote, what it asks, and how it ended. */
-export function RunView({ run, access, actions }: RunViewProps): ComponentChildren {
+type ViewName = 'run' | 'changes' | 'about'
+
+/** Wide enough for what is known of the run beside what happened. */
+const roomy = matchMedia('(min-width: 1100px)')
+
+/** A whole run: what was asked, what the agent did and wrote, what it asks, what it changed, and how it ended. */
+export function RunView({ run, access, actions, sources }: RunViewProps): ComponentChildren {
   const reply = asReply(run.reply)
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [chosen, setView] = useState<ViewName>('run')
+  const [inView, setInView] = useState<ListView>({ first: 0, last: 0, isAtEnd: true })
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  const isRoomy = useIsWide(roomy)
+  const view = chosen === 'about' && isRoomy ? 'run' : chosen
+  const makeRows = useMemo(createRows, [])
+  const { rows, scopes } = makeRows(reply, (key) => open.has(key))
+  const keys = useMemo(() => rows.map(({ key }) => key), [rows])
+  const control = useRef<ListControl | undefined>(undefined)
+  const changes = useChanges(reply)
+  const newestSources = useRef<RunSources>({})
+  newestSources.current = sources ?? {}
+  const isOpen = (key: string): boolean => open.has(key)
+  const context = useMemo(
+    (): ViewContext => ({
+      isOpen: () => false,
+      toggle: (key) =>
+        setOpen((before) =>
+          before.has(key) ? new Set([...before].filter((one) => one !== key)) : new Set([...before, key]),
+        ),
+      kept: new Map(),
+      sources: () => newestSources.current,
+    }),
+    [],
+  )
+  const asks = rows.flatMap((row, index) => (row.type === 'ask' && row.ask.status === 'pending' ? [index] : []))
+  const isRunning = reply.phase !== 'settled'
+  const goTo = (index: number): void => {
+    setView('run')
+    control.current?.goTo(Math.max(0, Math.min(rows.length - 1, index)))
+  }
+  const keysSwitch = useKeys({
+    n: () => goTo((control.current?.current() ?? -1) + 1),
+    p: () => goTo((control.current?.current() ?? 1) - 1),
+    a: () => {
+      const [first] = asks
+      const at = control.current?.current() ?? -1
+      const next = asks.find((index) => index > at) ?? first
+      if (next !== undefined) goTo(next)
+    },
+    g: () => goTo(0),
+    G: () => control.current?.goToEnd(),
+    c: () => setView('changes'),
+    r: () => setView('run'),
+    '?': () => setHelpOpen(true),
+  })
   return (
-    <article class="run">
-      <h1>{reply.title ?? texts.untitled}</h1>
-      {reply.prompt && <div class="prompt">{reply.prompt.text}</div>}
-      {partsOf(reply).map((part) => (
-        <SimplePart key={part.id} part={part} reply={reply} />
-      ))}
-      {pendingAsks(reply).map((ask) => (
-        <SimpleAsk key={ask.requestID} ask={ask} actions={access?.mayAnswer ? actions : undefined} />
-      ))}
-      <p class="outcome">{endText(reply)}</p>
-    </article>
+    <View.Provider value={context}>
+      <article class="run" aria-label={texts.viewsLabel}>
+        <Announcer reply={reply} />
+        <header class="run-head">
+          <h1 dir="auto">{escapeInvisible(reply.title ?? texts.untitled)}</h1>
+        </header>
+        <div class="run-bar">
+          <div class="tabs" role="tablist" aria-label={texts.viewsLabel}>
+            <Tab name="run" view={view} choose={setView} />
+            <Tab
+              name="changes"
+              view={view}
+              choose={setView}
+              note={changes.length === 0 ? undefined : changesNote(changes)}
+            />
+            {!isRoomy && <Tab name="about" view={view} choose={setView} />}
+          </div>
+          <Status reply={reply} />
+          {isRunning && actions && access?.mayStop && <StopButton actions={actions} reply={reply} />}
+          <button type="button" class="key-help" title={texts.keys.open} onClick={() => setHelpOpen(true)}>
+            <span aria-hidden="true">?</span>
+            <span class="visually-hidden">{texts.keys.open}</span>
+          </button>
+        </div>
+        <div class={isRoomy && view === 'run' ? 'run-columns' : 'run-column'}>
+          <div id="view-run" class="run-main" role="tabpanel" aria-labelledby="tab-run" hidden={view !== 'run'}>
+            <List
+              keys={keys}
+              row={(index) => {
+                const row = rows[index]
+                return (
+                  row && (
+                    <RowView
+                      row={row}
+                      scope={scopes.get(row.owner)}
+                      answers={run.answers}
+                      isOpen={isOpen}
+                      access={access}
+                      actions={actions}
+                    />
+                  )
+                )
+              }}
+              estimate={(index) => heightOf(rows[index])}
+              beginsAtEnd={isRunning}
+              onView={setInView}
+              control={(made) => {
+                control.current = made
+              }}
+              label={texts.rows}
+            />
+            <Jump
+              asks={asks.filter((index) => index > inView.last)}
+              isBehind={isRunning && !inView.isAtEnd}
+              goTo={goTo}
+              goToEnd={() => control.current?.goToEnd()}
+            />
+          </div>
+          {isRoomy && view === 'run' && <About reply={reply} />}
+          {view === 'changes' && (
+            <div id="view-changes" role="tabpanel" aria-labelledby="tab-changes">
+              <Changes changes={changes} />
+            </div>
+          )}
+          {view === 'about' && (
+            <div id="view-about" role="tabpanel" aria-labelledby="tab-about">
+              <About reply={reply} />
+            </div>
+          )}
+        </div>
+        {isHelpOpen && <KeyHelp keys={keysSwitch} close={() => setHelpOpen(false)} />}
+      </article>
+    </View.Provider>
   )
 }
 
-function SimplePart({ part, reply }: { readonly part: Part; readonly reply: Reply }): ComponentChildren {
-  if (part.status === 'abandoned') return null
-  if (isShownText(part)) return <div class="text">{part.text}</div>
-  if (part.type !== 'tool') return null
-  const { name, subject, end } = toolFacts(part, reply)
+interface Changed {
+  readonly edits: readonly unknown[]
+  readonly changes: readonly FileChange[]
+}
+
+/** Returns what the run changed. Edits end with their calls, so texts that grow cost nothing. */
+function useChanges(reply: Reply): readonly FileChange[] {
+  const known = useRef<Changed | undefined>(undefined)
+  const edits = editsOf(reply)
+  const before = known.current
+  if (before && before.edits.length === edits.length && before.edits.every((edit, at) => edit === edits[at]))
+    return before.changes
+  const changes = changesOf(reply)
+  known.current = { edits, changes }
+  return changes
+}
+
+const editsByMessage = new Map<string, { readonly parts: readonly unknown[]; readonly edits: readonly unknown[] }>()
+
+/** Everything that `changesOf` reads: the calls that ended, and what the server reports. */
+function editsOf(reply: Reply): readonly unknown[] {
+  const own = reply.messages.flatMap((message) => {
+    const { id, parts } = message
+    const before = editsByMessage.get(id)
+    if (before?.parts === parts) return before.edits
+    const edits = parts.filter(
+      (part) => (part.type === 'tool' && part.state.status === 'completed') || part.type === 'patch',
+    )
+    editsByMessage.set(id, { parts, edits })
+    return edits
+  })
+  return [reply.changes, reply.directory, ...own, ...reply.children.flatMap(({ reply: inner }) => editsOf(inner))]
+}
+
+function changesNote(changes: readonly FileChange[]): string {
+  return changesLine(countChanges(changes))
+}
+
+interface TabProps {
+  readonly name: ViewName
+  readonly view: ViewName
+  readonly choose: (name: ViewName) => void
+  readonly note?: string | undefined
+}
+
+function Tab({ name, view, choose, note }: TabProps): ComponentChildren {
+  const isChosen = name === view
   return (
-    <details class="tool">
-      <summary>
-        {name} {subject} {end ? texts.toolEnd(end) : texts.call[part.state.status]}
-      </summary>
-      <pre>{JSON.stringify(part.state.input, null, 2)}</pre>
-      <pre>{part.state.output ?? part.state.error}</pre>
-    </details>
+    <button
+      type="button"
+      role="tab"
+      id={`tab-${name}`}
+      aria-selected={isChosen}
+      aria-controls={isChosen ? `view-${name}` : undefined}
+      onClick={() => choose(name)}
+    >
+      {texts.views[name]}
+      {note !== undefined && <span class="tab-note">{note}</span>}
+    </button>
   )
 }
 
-interface SimpleAskProps {
-  readonly ask: Ask
-  readonly actions: RunActions | undefined
+/** The state of the run in a word. */
+function Status({ reply }: { readonly reply: Reply }): ComponentChildren {
+  const { phase, outcome, startedAt, connection } = reply
+  const now = useNow(phase !== 'settled')
+  const isLost = connection === 'lost' && phase !== 'settled'
+  const text = isLost ? texts.noConnection : outcome ? texts.outcomes[outcome] : texts.phases[phase]
+  return (
+    <p class={`status ${isLost ? 'lost' : (outcome ?? phase)}`}>
+      <span class="status-dot" aria-hidden="true" />
+      {text}
+      {phase !== 'settled' && startedAt !== undefined && <span class="status-time">{elapsed(now - startedAt)}</span>}
+    </p>
+  )
 }
 
-function SimpleAsk({ ask, actions }: SimpleAskProps): ComponentChildren {
-  const details = ask.type === 'permission' ? askDetails(ask) : undefined
+interface StopButtonProps {
+  readonly actions: RunActions
+  readonly reply: Reply
+}
+
+function StopButton({ actions, reply }: StopButtonProps): ComponentChildren {
+  const [isSent, setSent] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const isStopping = isSent || reply.aborting !== undefined
+  const stop = async (): Promise<void> => {
+    setSent(true)
+    setProblem(undefined)
+    try {
+      await actions.stop()
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : texts.unknownError)
+    }
+    setSent(false)
+  }
   return (
-    <section class="ask">
-      <h2>{ask.type === 'permission' ? askTitle(ask) : texts.ask.question}</h2>
-      {details?.map(({ label, text }) => (
-        <pre key={label}>{text}</pre>
-      ))}
-      {ask.type === 'question' && ask.questions.map((one) => <p key={one.question}>{one.question}</p>)}
-      {actions && details && (
-        <button type="button" onClick={() => void actions.answer(ask, 'once')}>
-          {texts.ask.once}
-        </button>
+    <span class="stop">
+      <button type="button" class="button danger" disabled={isStopping} onClick={() => void stop()}>
+        {isStopping ? texts.stopping : texts.stop}
+      </button>
+      {problem !== undefined && (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
       )}
-      {actions && (
-        <button type="button" onClick={() => void actions.reject(ask)}>
-          {texts.ask.reject}
-        </button>
-      )}
-    </section>
+    </span>
   )
 }
 
-function endText(reply: Reply): string {
-  const ending = endingOf(reply)
-  if (!ending) return texts.phases[reply.phase]
-  if (ending.type === 'lost') return lossTexts[ending.why]
-  return ending.type === 'stopped' ? texts.ended.stopped(stopTexts[ending.why]) : texts.outcomes[ending.type]
+interface JumpProps {
+  /** The indices of the asks below what is in view. */
+  readonly asks: readonly number[]
+  readonly isBehind: boolean
+  readonly goTo: (index: number) => void
+  readonly goToEnd: () => void
+}
+
+/** A button to what waits or grows out of view. */
+function Jump({ asks: [first, ...more], isBehind, goTo, goToEnd }: JumpProps): ComponentChildren {
+  if (first === undefined && !isBehind) return null
+  return (
+    <button
+      type="button"
+      class={first === undefined ? 'jump' : 'jump asks'}
+      onClick={() => (first === undefined ? goToEnd() : goTo(first))}
+    >
+      <Icon name="down" />
+      {first === undefined ? texts.newest : texts.waits(more.length + 1)}
+    </button>
+  )
+}
+
+/** Tells a screen reader of asks and of the end, and of nothing else. */
+function Announcer({ reply }: { readonly reply: Reply }): ComponentChildren {
+  const [text, setText] = useState('')
+  const asks = pendingAsks(reply)
+  const newest = asks.at(-1)
+  const asked = newest && titleOf(newest)
+  const { outcome } = reply
+  const isFirst = useRef(true)
+  useEffect(() => {
+    const wasFirst = isFirst.current
+    isFirst.current = false
+    if (outcome) {
+      if (!wasFirst) setText(texts.announced.ended(texts.outcomes[outcome]))
+    } else if (asked !== undefined) setText(texts.announced.asks(asked))
+  }, [asked, outcome])
+  return (
+    <div class="visually-hidden" role="status">
+      {text}
+    </div>
+  )
+}
+
+function titleOf(ask: Ask): string {
+  if (ask.type === 'permission') return askTitle(ask)
+  return escapeInvisible(ask.questions.map(({ header, question }) => header || question).join(', ')).slice(0, 200)
+}
+
+/** Returns about how high a row is, in pixels, before it was rendered. */
+function heightOf(row: Row | undefined): number {
+  switch (row?.type) {
+    case 'text':
+      return 30 + Math.ceil(row.chunk.text.length / 80) * 26
+    case 'prompt':
+      return 80 + Math.ceil(Math.min(row.prompt.text.length, 6000) / 70) * 26
+    case 'ask':
+      return row.ask.status === 'pending' ? 260 : 44
+    case 'file':
+      return 240
+    case 'end':
+      return 80
+    case 'reasoning':
+    case 'tool':
+    case 'agent':
+    case 'patch':
+    case 'retry':
+    case 'failure':
+    case 'compaction':
+    case undefined:
+      return 44
+    default:
+      return row satisfies never
+  }
 }

@@ -64,13 +64,19 @@ export function useKept<T>(key: string, initial: T, is: (value: unknown) => valu
 export const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean'
 export const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** The time now, in ms since the epoch. It goes on each second while `isRunning`. */
+/** The moment that a view shows, in ms since the epoch. Undefined if that is now. */
+export const Moment = createContext<number | undefined>(undefined)
+
+/** The time of the view, in ms since the epoch. If that is now, it goes on each second while `isRunning`. */
 export function useNow(isRunning: boolean): number {
+  const moment = useContext(Moment)
   const [now, setNow] = useState(Date.now())
+  const isLive = isRunning && moment === undefined
   useEffect(() => {
-    if (!isRunning) return
+    if (!isLive) return
+    setNow(Date.now())
     const timer = setInterval(() => setNow(Date.now()), 1000)
     return () => clearInterval(timer)
-  }, [isRunning])
-  return now
+  }, [isLive])
+  return moment ?? now
 }

@@ -1,5 +1,6 @@
 import {
   elementScroll,
+  measureElement,
   observeElementOffset,
   observeElementRect,
   observeWindowOffset,
@@ -127,6 +128,13 @@ export class List extends Component<ListProps> {
 
   readonly #measure = (element: HTMLLIElement | null): void => this.#virtual?.instance.measureElement(element)
 
+  /** The height of a row. It stays what it was while the list is hidden. */
+  readonly #sizeOf: typeof measureElement = (element, entry, virtual) => {
+    if (element.getClientRects().length > 0) return measureElement(element, entry, virtual)
+    const index = virtual.indexFromElement(element)
+    return virtual.itemSizeCache.get(this.#keyAt(index)) ?? this.props.estimate(index)
+  }
+
   readonly #keyAt = (index: number): string => this.props.keys[index] ?? String(index)
 
   #common() {
@@ -135,6 +143,7 @@ export class List extends Component<ListProps> {
       getItemKey: this.#keyAt,
       estimateSize: this.props.estimate,
       overscan: 6,
+      measureElement: this.#sizeOf,
       anchorTo: 'end',
       followOnAppend: true,
       scrollEndThreshold: nearEnd,

@@ -1,10 +1,4 @@
-import {
-  type Ask,
-  currentActivity,
-  escapeInvisible,
-  type Reply,
-  totalUsage,
-} from '@reply/core'
+import { type Ask, currentActivity, escapeInvisible, type Reply, totalUsage } from '@reply/core'
 import { isAskDue } from '@reply/core/internal'
 import {
   amount,
@@ -293,8 +287,9 @@ function Activity({ reply }: { readonly reply: Reply }): ComponentChildren {
   )
 }
 
+/** `Thinking` for `thinking`. The names of tools stay as they are. */
 function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
+  return /^[a-z]+$/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
 }
 
 /** How the run ended, in words, and what it used. */

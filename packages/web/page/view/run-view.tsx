@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { PageRun } from '../../src/state/page-run.ts'
 import { texts } from '../texts.ts'
 import { About } from './about.tsx'
-import { type RunActions, type RunSources, useNow, View, type ViewAccess, type ViewContext } from './context.ts'
+import { Moment, type RunActions, type RunSources, useNow, View, type ViewAccess, type ViewContext } from './context.ts'
 import { Changes, useIsWide } from './diff/changes.tsx'
 import { Icon } from './icons.tsx'
 import { KeyHelp, useKeys } from './keys.tsx'
@@ -13,6 +13,7 @@ import { List, type ListControl, type ListView } from './list.tsx'
 import { asReply } from './reply.ts'
 import { RowView } from './row.tsx'
 import { createRows, type Row } from './rows.ts'
+import './styles.ts'
 
 export type { RunActions, RunSources, ViewAccess } from './context.ts'
 
@@ -24,6 +25,8 @@ export interface RunViewProps {
   readonly actions?: RunActions | undefined
   /** Where files and the session's diff come from. */
   readonly sources?: RunSources | undefined
+  /** The moment that is shown, in ms since the epoch. Without it, that is now. */
+  readonly moment?: number | undefined
 }
 
 type ViewName = 'run' | 'changes' | 'about'
@@ -32,10 +35,18 @@ type ViewName = 'run' | 'changes' | 'about'
 const roomy = matchMedia('(min-width: 1100px)')
 
 /** A whole run: what was asked, what the agent did and wrote, what it asks, what it changed, and how it ended. */
-export function RunView({ run, access, actions, sources }: RunViewProps): ComponentChildren {
+export function RunView({ run, access, actions, sources, moment }: RunViewProps): ComponentChildren {
   const reply = asReply(run.reply)
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
-  const [chosen, setView] = useState<ViewName>('run')
+  const [chosen, setChosen] = useState<ViewName>('run')
+  /** Where the reader was in each view. */
+  const places = useRef(new Map<ViewName, number>())
+  const setView = (next: ViewName): void => {
+    if (next === chosen) return
+    places.current.set(chosen, window.scrollY)
+    setChosen(next)
+    requestAnimationFrame(() => window.scrollTo(0, places.current.get(next) ?? 0))
+  }
   const [inView, setInView] = useState<ListView>({ first: 0, last: 0, isAtEnd: true })
   const [isHelpOpen, setHelpOpen] = useState(false)
   const isRoomy = useIsWide(roomy)
@@ -83,77 +94,81 @@ export function RunView({ run, access, actions, sources }: RunViewProps): Compon
   })
   return (
     <View.Provider value={context}>
-      <article class="run" aria-label={texts.viewsLabel}>
-        <Announcer reply={reply} />
-        <header class="run-head">
-          <h1 dir="auto">{escapeInvisible(reply.title ?? texts.untitled)}</h1>
-        </header>
-        <div class="run-bar">
-          <div class="tabs" role="tablist" aria-label={texts.viewsLabel}>
-            <Tab name="run" view={view} choose={setView} />
-            <Tab
-              name="changes"
-              view={view}
-              choose={setView}
-              note={changes.length === 0 ? undefined : changesNote(changes)}
-            />
-            {!isRoomy && <Tab name="about" view={view} choose={setView} />}
+      <Moment.Provider value={moment}>
+        <article class="run" aria-labelledby="run-title">
+          <Announcer reply={reply} />
+          <header class="run-head">
+            <h1 id="run-title" dir="auto">
+              {escapeInvisible(reply.title ?? texts.untitled)}
+            </h1>
+          </header>
+          <div class="run-bar">
+            <div class="tabs" role="tablist" aria-label={texts.viewsLabel}>
+              <Tab name="run" view={view} choose={setView} />
+              <Tab
+                name="changes"
+                view={view}
+                choose={setView}
+                note={changes.length === 0 ? undefined : changesNote(changes)}
+              />
+              {!isRoomy && <Tab name="about" view={view} choose={setView} />}
+            </div>
+            <Status reply={reply} />
+            {isRunning && actions && access?.mayStop && <StopButton actions={actions} reply={reply} />}
+            <button type="button" class="key-help" title={texts.keys.open} onClick={() => setHelpOpen(true)}>
+              <span aria-hidden="true">?</span>
+              <span class="visually-hidden">{texts.keys.open}</span>
+            </button>
           </div>
-          <Status reply={reply} />
-          {isRunning && actions && access?.mayStop && <StopButton actions={actions} reply={reply} />}
-          <button type="button" class="key-help" title={texts.keys.open} onClick={() => setHelpOpen(true)}>
-            <span aria-hidden="true">?</span>
-            <span class="visually-hidden">{texts.keys.open}</span>
-          </button>
-        </div>
-        <div class={isRoomy && view === 'run' ? 'run-columns' : 'run-column'}>
-          <div id="view-run" class="run-main" role="tabpanel" aria-labelledby="tab-run" hidden={view !== 'run'}>
-            <List
-              keys={keys}
-              row={(index) => {
-                const row = rows[index]
-                return (
-                  row && (
-                    <RowView
-                      row={row}
-                      scope={scopes.get(row.owner)}
-                      answers={run.answers}
-                      isOpen={isOpen}
-                      access={access}
-                      actions={actions}
-                    />
+          <div class={isRoomy && view === 'run' ? 'run-columns' : 'run-column'}>
+            <div id="view-run" class="run-main" role="tabpanel" aria-labelledby="tab-run" hidden={view !== 'run'}>
+              <List
+                keys={keys}
+                row={(index) => {
+                  const row = rows[index]
+                  return (
+                    row && (
+                      <RowView
+                        row={row}
+                        scope={scopes.get(row.owner)}
+                        answers={run.answers}
+                        isOpen={isOpen}
+                        access={access}
+                        actions={actions}
+                      />
+                    )
                   )
-                )
-              }}
-              estimate={(index) => heightOf(rows[index])}
-              beginsAtEnd={isRunning}
-              onView={setInView}
-              control={(made) => {
-                control.current = made
-              }}
-              label={texts.rows}
-            />
-            <Jump
-              asks={asks.filter((index) => index > inView.last)}
-              isBehind={isRunning && !inView.isAtEnd}
-              goTo={goTo}
-              goToEnd={() => control.current?.goToEnd()}
-            />
+                }}
+                estimate={(index) => heightOf(rows[index])}
+                beginsAtEnd={isRunning}
+                onView={setInView}
+                control={(made) => {
+                  control.current = made
+                }}
+                label={texts.rows}
+              />
+              <Jump
+                asks={asks.filter((index) => index > inView.last)}
+                isBehind={isRunning && !inView.isAtEnd}
+                goTo={goTo}
+                goToEnd={() => control.current?.goToEnd()}
+              />
+            </div>
+            {isRoomy && view === 'run' && <About reply={reply} />}
+            {view === 'changes' && (
+              <div id="view-changes" role="tabpanel" aria-labelledby="tab-changes">
+                <Changes changes={changes} />
+              </div>
+            )}
+            {view === 'about' && (
+              <div id="view-about" role="tabpanel" aria-labelledby="tab-about">
+                <About reply={reply} />
+              </div>
+            )}
           </div>
-          {isRoomy && view === 'run' && <About reply={reply} />}
-          {view === 'changes' && (
-            <div id="view-changes" role="tabpanel" aria-labelledby="tab-changes">
-              <Changes changes={changes} />
-            </div>
-          )}
-          {view === 'about' && (
-            <div id="view-about" role="tabpanel" aria-labelledby="tab-about">
-              <About reply={reply} />
-            </div>
-          )}
-        </div>
-        {isHelpOpen && <KeyHelp keys={keysSwitch} close={() => setHelpOpen(false)} />}
-      </article>
+          {isHelpOpen && <KeyHelp keys={keysSwitch} close={() => setHelpOpen(false)} />}
+        </article>
+      </Moment.Provider>
     </View.Provider>
   )
 }

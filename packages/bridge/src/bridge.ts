@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { type Client, type Clock, systemClock } from '@reply/core'
 import { safeOnError, steadyClock } from '@reply/core/internal'
 import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
-import { type BridgeConnection, type ChannelHost, createWebhook, keepSecret, type Webhook } from '@reply/sink/channel'
+import {
+  type BridgeConnection,
+  type ChannelHost,
+  createWebhook,
+  keepSecret,
+  NotTakenError,
+  type Webhook,
+} from '@reply/sink/channel'
 import { ledgerKeyOf, type SecretSource, safeError, type WebhookHead } from '@reply/sink/internal'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { type ChannelStatus, createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
@@ -42,6 +49,7 @@ import { createServerWatches, serverLeasePrefix } from './shards/server-watches.
 import { createShard, type ShardHost } from './shards/shard.ts'
 import { createUndeliveredReports } from './shards/undelivered-reports.ts'
 import { toFollowHint } from './state/follow-hint.ts'
+import type { PageAction } from './state/page-action.ts'
 import { allShards, listenerLeaseName, shardCount, shardLeasePrefix, shardOf } from './state/shard-of.ts'
 import {
   createErrorReports,
@@ -51,6 +59,7 @@ import {
   createStoreReports,
 } from './state/state.ts'
 import type { BeatRequest, Store } from './store/store.ts'
+import { texts } from './texts.ts'
 import { newAbortController, waitAtMost } from './timers.ts'
 import { requireWholeState } from './transfer/transfer-state.ts'
 import { createTranscriber, type Transcriber } from './voice/transcriber.ts'
@@ -313,6 +322,23 @@ export function createBridge(options: BridgeOptions): Bridge {
     webhook: async (channel, request) => await webhookOf(channel).take(request),
     listener: (channel) => (request, response) => webhookOf(channel).listener(request, response),
     fetch: (channel) => async (request) => await webhookOf(channel).fetch(request),
+    actOnPage,
+  }
+
+  /** Receives an action on a page like a press, and resolves with what its person is told. */
+  async function actOnPage(...[channel, action]: Parameters<Bridge['actOnPage']>): Promise<string | undefined> {
+    if (!isListening || stopped) return texts.notTaken
+    let told: string | undefined = texts.notTaken
+    const answer = async (text?: string): Promise<void> => {
+      told = text
+    }
+    try {
+      await receiver.receive(channel, { ...action, type: 'page', answer })
+      return told
+    } catch (error) {
+      if (error instanceof NotTakenError) return texts.notTaken
+      throw error
+    }
   }
 
   /** Returns the state of the bridge, the status of its channels, and its problems as sentences. */
@@ -809,4 +835,10 @@ export interface Bridge {
   listener(channel: string): Webhook['listener']
   /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
   fetch(channel: string): Webhook['fetch']
+  /**
+   * Carries out what a person did on the page of a run, in this process or in the one that owns the chat, within 2 s. Resolves with
+   * why not, as a sentence for that person. Undefined if it was carried out. The person has the same rights as in the chat, so only
+   * pass people whom you have identified.
+   */
+  actOnPage(channel: string, action: Omit<PageAction, 'type' | 'answer'>): Promise<string | undefined>
 }

@@ -206,6 +206,12 @@ export const texts = {
   logLine: (from: string, text: string) => `[${from}] ${text}`,
   noLog: (id: string) => `No output yet · ${id}`,
   nothingRuns: 'Nothing is running here.',
+  /** On the page of a run. */
+  runOver: 'The run has ended.',
+  alreadyAnswered: 'This was already answered.',
+  askChanged: 'The request has changed meanwhile. Look at it again before you answer.',
+  answerNotOffered: 'This answer is not offered: the whole request has to be known first. Reject it, or wait a moment.',
+  notDone: (why: string) => `That was not done: ${why}`,
   canceled: 'Stopped.',
   notStopped: (why: string) => `It could not be stopped: ${why}`,
   stopEndsBridge: 'The bridge ended each time it tried.',

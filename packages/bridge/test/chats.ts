@@ -18,6 +18,8 @@ export interface Chats {
   stop(): Promise<void>
   /** Replaces the people of the running bridge. */
   setPeople(people: BridgeConfig['people']): void
+  /** Acts on the page of a run in the running bridge. */
+  readonly actOnPage: Bridge['actOnPage']
   /** Where the bridge takes webhooks, and what it says of itself. */
   readonly url: string
   close(): Promise<void>
@@ -70,6 +72,10 @@ export async function startChats(options: {
     start,
     stop,
     setPeople: (people) => bridge?.setPeople(people),
+    actOnPage: async (...given) => {
+      if (!bridge) throw new Error('No bridge runs.')
+      return await bridge.actOnPage(...given)
+    },
     get url() {
       return urlOf()
     },

@@ -14,7 +14,7 @@ async function isRefused(types: readonly Match['type'][]): Promise<boolean> {
     runs: { followed: () => [{ sinks: [{ ...place, sink }], stream: () => ({}) }] },
     channels: { sinkFields: () => ({}) },
   } as unknown as Parameters<typeof createAnswerAsk>[0]
-  const answerAsk = createAnswerAsk(services, {} as never, {} as never)
+  const answerAsk = createAnswerAsk(services, () => ({}) as never)
   const inbound = { type: 'text', chat: place.chat, actor: { id: '1', name: 'Ann' }, text: 'yes' } as never
   const requireDue = (): number => {
     throw new LatePressError()

@@ -44,6 +44,17 @@ const withCommits =
 /** A press of the platform's own Stop button. */
 const stop = { type: 'stop', chat: { id: '1' }, actor: { id: '1', name: 'Ann' } } as const
 
+/** Ann stops a run on its page. */
+const onPage = () =>
+  ({
+    type: 'page',
+    chat: { id: '1' },
+    actor: { id: '1', name: 'Ann' },
+    runID: 'abcdef',
+    act: { type: 'stop' },
+    answer: async (text?: string) => void all.told.push(text ?? 'ok'),
+  }) as const
+
 /** A store whose first read takes a while. */
 const slowReads =
   (ms: number) =>
@@ -624,6 +635,33 @@ describe('a press at a member that does not own the chat', () => {
     await one.receive('tg', stop, 's1')
     await all.settle()
     expect(all.done).toEqual(['owner stopped'])
+  })
+
+  test('on the page of a run is judged by the owner, and its person is told so', async () => {
+    const { one } = await joinReceivers()
+    await joinOwner()
+    await one.receive('tg', onPage())
+    expect(all.told).toEqual([texts.runOver])
+  })
+
+  test.each([true, undefined])(
+    'on a page is refused if its owner is dead, whatever its platform delivers',
+    async (deliversOnce) => {
+      const one = await all.join('one', { ...(deliversOnce && { deliversOnce }) })
+      const owner = await joinOwner()
+      owner.kill()
+      const received = one.receive('tg', onPage())
+      await all.pass(5000)
+      await received
+      expect(all.told).toEqual([texts.notTaken])
+    },
+  )
+
+  test.each([true, undefined])('on a page is not kept by a member that may not receive', async (deliversOnce) => {
+    const one = await all.join('one', { isHeld: () => false, ...(deliversOnce && { deliversOnce }) })
+    const received = one.receive('tg', onPage()).catch((error: unknown) => error)
+    await all.pass(5000)
+    expect(await received).toBeInstanceOf(NotTakenError)
   })
 })
 

@@ -26,7 +26,7 @@ function stopRun({
   const active = Array.from({ length: count }, (_, index) => ({
     ageMs: () => 10_000,
     stream: () => ({ reply }),
-    sinks: [{ ...place, sink: { settled: async () => await delivery(index), stoppedBy: () => () => {} } }],
+    sinks: [{ ...place, sink: { settled: async () => await delivery(index), closedBy: () => () => {} } }],
     cancel: async () => {},
     execution: () => ({ id: `run${index}`, prompt: { ...place, actor } }),
   }))

@@ -146,10 +146,10 @@ export interface Sink extends ReplyObserver {
    */
   findAsks(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]>
   /**
-   * Call it before you abort the shown runs, so that the asks closed by the abort name the person. If the abort fails, call
-   * the returned function to undo it.
+   * Call it before you abort the shown runs, or answer the ask `requestID` for a person outside of the chat, so that the asks that this
+   * closes name the person. If it fails, call the returned function to undo it.
    */
-  stoppedBy(actor: Actor): () => void
+  closedBy(actor: Actor, requestID?: string): () => void
   /**
    * Returns since when the chat has not changed although the newest replies have more to show than a status, in ms since the epoch.
    * Undefined if it shows all. Stop the sink right after an edit if another process goes on, so that the chat is silent for less long.
@@ -181,7 +181,7 @@ export function createSink(options: SinkOptions): Sink {
   const begun = withResolvers<void>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
-  return { ...observerOf(show), settled, findAsks, readAnswer, stoppedBy, unshownSince, stop }
+  return { ...observerOf(show), settled, findAsks, readAnswer, closedBy, unshownSince, stop }
 
   /**
    * Passes the reply to its deliverer. A started reply gets a new one, even in a session that has one. Does nothing
@@ -263,9 +263,9 @@ export function createSink(options: SinkOptions): Sink {
     return takeBestMatch(await findAsks(input, actor), texts)
   }
 
-  /** Names the actor on the asks of all known replies. The returned function undoes it. */
-  function stoppedBy(actor: Actor): () => void {
-    const undos = [...knownDeliverers()].map((deliverer) => deliverer.stoppedBy(actor))
+  /** Names the actor on that ask, or on the asks of all known replies. The returned function undoes it. */
+  function closedBy(...given: Parameters<Sink['closedBy']>): () => void {
+    const undos = [...knownDeliverers()].map((deliverer) => deliverer.closedBy(...given))
     return () => {
       for (const undo of undos) undo()
     }

@@ -14,14 +14,14 @@ export interface EventPlace {
   readonly thread?: string | undefined
 }
 
-/** A person sent a message, pressed a button or stopped a run. */
+/** A person sent a message, pressed a button, stopped a run, or did something on its page. */
 export interface InboundEvent extends EventPlace {
   readonly type: 'inbound'
-  /** A message, a press of a button, or the platform's own Stop button. */
-  readonly kind: 'text' | 'press' | 'stop'
+  /** A message, a press of a button, the platform's own Stop button, or an answer or stop on the page of a run. */
+  readonly kind: 'text' | 'press' | 'stop' | 'page'
   /** The actor's id on the platform. */
   readonly actorID: string
-  /** The message that was written, or whose button was pressed. Absent for a stop. */
+  /** The message that was written, or whose button was pressed. Absent for a stop and on a page. */
   readonly messageID?: string | undefined
   /**
    * - `taken`: a message that was stored.

@@ -17,20 +17,23 @@ import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import { isUnprepared } from '../runs/spoken-prompts.ts'
+import type { PageAction } from '../state/page-action.ts'
 import { albumWaitMs, isLatePart, isOfAlbum, type QueuedPrompt, withAlbumPart } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { isAudio } from '../voice/audio.ts'
+import { createAnswerClients } from './answer-clients.ts'
 import { createAnswerAsk } from './answers.ts'
 import { createInbox, enqueueInbox, type HandleEntry } from './inbox.ts'
+import { createActOnPage } from './page-actions.ts'
 import { createPressTaker } from './press-taker.ts'
 import { pressedAgoMs, writePressed } from './pressed.ts'
 import { emitInbound } from './receiver.ts'
 
 type InboundText = Extract<Inbound, { type: 'text' }>
-/** A press of a button, or of the platform's own Stop button. */
-export type InboundPress = Exclude<Inbound, InboundText>
+/** A press of a button or of the platform's own Stop button, or what a person does on the page of a run. */
+export type InboundPress = Exclude<Inbound, InboundText> | PageAction
 
 /** Handles what people write and press in the chats that this process owns. Any member may have received it. */
 export interface Intake {
@@ -87,7 +90,9 @@ export function createIntake(options: {
   const { services, runner, commands, grants, backlog, rate } = options
   const { state, channels, people, runs, failed, lease, clock, onError } = services
   const { router } = services.config
-  const answerAsk = createAnswerAsk(services, runner, grants)
+  const clientFor = createAnswerClients(services, runner, grants)
+  const answerAsk = createAnswerAsk(services, clientFor)
+  const actOnPage = createActOnPage(services, clientFor)
   const inbox = createInbox({ services, handle, admit, onForwarded, isUrgent, putAside })
   const presses = createPressTaker({ state, lease, clock, onError, handle: press, whenRestored: runner.whenRestored })
   /** What people are told of a press that is delivered again. */
@@ -226,6 +231,7 @@ export function createIntake(options: {
     await runner.whenRestored(place)
     const personNow = people.personOf(channel, inbound.actor)
     if (!personNow) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
+    if (inbound.type === 'page') return await inbound.answer(await actOnPage(channel, inbound, requireDue))
     if (inbound.isForeign) return await commands.handlePress(place, personNow, inbound, requireDue, once)
     await answerAsk(channel, inbound, { requireDue })
   }

@@ -182,6 +182,10 @@ function resultOf(answer: PressAnswer): ForwardedResult {
 /** Returns the fields of a press that can be stored. Its token is sealed, because the state must not have the secrets of buttons. */
 function storedPress(inbound: InboundPress): StoredPress {
   if (inbound.type === 'stop') return inbound
+  if (inbound.type === 'page') {
+    const { answer: _, ...stored } = inbound
+    return stored
+  }
   const { answer: _, open: __, ...stored } = inbound
   return { ...stored, token: sealToken(stored.token) }
 }

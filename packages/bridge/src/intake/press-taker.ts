@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import { stopwatch } from '@reply/core/internal'
+import type { AnswerInbound } from '@reply/sink'
 import { isTakenOver, toError } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
 import type { BridgeServices } from '../runs/services.ts'
@@ -87,9 +88,11 @@ export function createPressTaker({
   function inboundOf(press: ForwardedPress): InboundPress {
     const { inbound, canOpen } = press
     if (inbound.type === 'stop') return inbound
+    const say: AnswerInbound = async (text) => await answer(press, { type: 'answered', text })
+    if (inbound.type === 'page') return { ...inbound, answer: say }
     return {
       ...inbound,
-      answer: async (text) => await answer(press, { type: 'answered', text }),
+      answer: say,
       ...(canOpen && { open: async (form) => await answer(press, { type: 'open', form }) }),
     }
   }

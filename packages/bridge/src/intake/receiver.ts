@@ -40,7 +40,7 @@ export interface Receiver {
    * delivers the same action again. Rejects only with a `NotTakenError`: this process may not receive, has too much to receive,
    * or can't write the state.
    */
-  receive(channel: string, inbound: Inbound, id?: string): Promise<void>
+  receive(channel: string, inbound: Received, id?: string): Promise<void>
   /** Call it with each hint of the store. Begins what the hint is about, if that is for this process. */
   onHint(hint: string): void
   /** Begins to look at the stored messages every 5 s, because hints may be lost, and to notice when the process is suspended. */
@@ -50,6 +50,8 @@ export interface Receiver {
 }
 
 type InboundText = Extract<Inbound, { type: 'text' }>
+/** What a channel delivers, and what people do on the pages of runs. */
+export type Received = InboundText | InboundPress
 type Refusal = 'stranger' | 'anonymous' | 'may-not' | 'too-long'
 
 /** A refusal is sent to a person in a place at most once in this time, in ms. */
@@ -216,7 +218,7 @@ export function createReceiver(options: {
   }
 
   /** Receives an action, and emits an event if that is left to a later delivery. */
-  async function receive(channel: string, received: Inbound, id: string = randomUUID()): Promise<void> {
+  async function receive(channel: string, received: Received, id: string = randomUUID()): Promise<void> {
     try {
       await receiveUnlessFull(channel, received, id)
     } catch (error) {
@@ -226,11 +228,16 @@ export function createReceiver(options: {
   }
 
   /** Receives an action, unless too many are being received. An action that is never delivered again is always received. */
-  async function receiveUnlessFull(channel: string, received: Inbound, id: string): Promise<void> {
-    const deliversOnce = connections.get(channel)?.deliversOnce
+  async function receiveUnlessFull(channel: string, received: Received, id: string): Promise<void> {
+    const deliversOnce = isDeliveredOnce(channel, received)
     if (receipts >= mostReceipts && !deliversOnce) throw new NotTakenError()
     const receipt = countReceipt()
     await receiveHeld(channel, received, id, receipt).finally(receipt.end)
+  }
+
+  /** Whether a platform never delivers an action again. A page tells its person, who can repeat it. */
+  function isDeliveredOnce(channel: string, { type }: Received): boolean {
+    return type !== 'page' && connections.get(channel)?.deliversOnce === true
   }
 
   /** Counts a receipt until its `end` was called as often as its `begin`, and once more. */
@@ -254,11 +261,11 @@ export function createReceiver(options: {
    */
   async function receiveHeld(
     channel: string,
-    received: Inbound,
+    received: Received,
     id: string,
     receipt: ReturnType<typeof countReceipt>,
   ): Promise<void> {
-    const deliversOnce = connections.get(channel)?.deliversOnce
+    const deliversOnce = isDeliveredOnce(channel, received)
     const until = clock.now() + holdMs
     const [waitedMs, sinceReadMs] = [mostWaitedMs(), stopwatch(clock)]
     const sinceReceivedMs = (): number => waitedMs + sinceReadMs()
@@ -281,14 +288,14 @@ export function createReceiver(options: {
   }
 
   /** Tells the person what became of an action. The platform's Stop can only be answered in the chat. */
-  async function tell(channel: string, inbound: Inbound, text: string): Promise<void> {
+  async function tell(channel: string, inbound: Received, text: string): Promise<void> {
     if (inbound.type !== 'stop') return await inbound.answer(text)
     const signal = await whenHeld().catch(() => undefined)
     if (signal) await connections.get(channel)?.post({ chat: inbound.chat, text, signal })
   }
 
   /** Makes `answer` wait until calls are allowed, and do nothing if they never are. The platform's Stop has no `answer`. */
-  function withLeaseCheck<One extends Inbound>(inbound: One): One {
+  function withLeaseCheck<One extends Received>(inbound: One): One {
     if (inbound.type === 'stop') return inbound
     const answer: AnswerInbound = async (text) => {
       const signal = await whenHeld().catch(() => undefined)
@@ -471,6 +478,7 @@ export function createReceiver(options: {
       case 'answered':
         return await inbound.answer(result.text)
       case 'open':
+        if (inbound.type === 'page') return await inbound.answer()
         return await inbound.open?.({ ...result.form, token: unsealToken(result.form.token, inbound.token) })
       case 'taken':
         // The owner shows what it did in the message with the button.
@@ -486,7 +494,7 @@ export function createReceiver(options: {
    */
   async function withThread(channel: string, inbound: InboundPress): Promise<InboundPress> {
     const { chat } = inbound
-    if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
+    if (inbound.type !== 'press' || chat.thread !== undefined) return inbound
     const { thread } = (await sessionOfMessage(state, { channel, chat }, inbound.messageRef)) ?? {}
     return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
   }
@@ -508,12 +516,12 @@ export function emitInbound(
   inbound:
     | Pick<InboundText, 'type' | 'actor' | 'messageRef'>
     | Pick<Extract<InboundPress, { type: 'press' }>, 'type' | 'actor' | 'messageRef'>
-    | Pick<Extract<InboundPress, { type: 'stop' }>, 'type' | 'actor'>,
+    | Pick<Extract<InboundPress, { type: 'stop' | 'page' }>, 'type' | 'actor'>,
   verdict: InboundEvent['verdict'],
   why?: string,
 ): void {
   const { type: kind, actor } = inbound
-  const messageID = inbound.type === 'stop' ? undefined : inbound.messageRef.id
+  const messageID = 'messageRef' in inbound ? inbound.messageRef.id : undefined
   emit({
     type: 'inbound',
     ...eventPlace(place, clock.now()),

@@ -70,10 +70,23 @@ export interface ActiveRun {
  * Aborts a run for a person, whose name the messages of its pending asks then show. Rejects like `cancel`, and the messages
  * then no longer show the name.
  */
-export async function cancelFor({ sinks, cancel }: ActiveRun, actor: Actor): Promise<void> {
-  const undos = sinks.map(({ sink }) => sink.stoppedBy(actor))
+export async function cancelFor(run: ActiveRun, actor: Actor): Promise<void> {
+  await closeFor(run, actor, run.cancel)
+}
+
+/**
+ * Makes a call that closes an ask of a run for a person, or all of them, and has their messages show the name of that person. Rejects
+ * like the call, and the messages then no longer show the name.
+ */
+export async function closeFor(
+  { sinks }: Pick<ActiveRun, 'sinks'>,
+  actor: Actor,
+  close: () => Promise<unknown>,
+  requestID?: string,
+): Promise<void> {
+  const undos = sinks.map(({ sink }) => sink.closedBy(actor, requestID))
   try {
-    await cancel()
+    await close()
   } catch (error) {
     for (const undo of undos) undo()
     throw error

@@ -4,6 +4,7 @@ import { type BridgeSinkOptions, quotable } from '@reply/sink/channel'
 import { clip } from '@reply/sink/internal'
 import { toError } from '../error.ts'
 import type { Delivered } from '../failed/failed-deliveries.ts'
+import type { People } from '../people/people.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../state/decode.ts'
 import { authorsOf, type Execution, isOver, isQuietRun } from '../state/execution.ts'
@@ -90,7 +91,7 @@ function sinkFor(
       return quoted?.promptIDs.includes(promptID) ? quoteOf(quoted.origin, joined) : undefined
     },
     mentions: (type) => people.expectedAnswerers(type, { channel, chat }, prompt),
-    mayAnswer,
+    mayAnswer: (actor, ask) => mayAnswerAsk(people, prompt, { channel, chat }, actor, ask),
     onError: ({ refusedAsk }) => {
       if (refusedAsk) follow?.onRefused(refusedAsk, { channel, chat })
     },
@@ -118,16 +119,22 @@ function sinkFor(
         isQuietRun(newest()) ? [] : people.expectedAnswerers('permission', { channel, chat }, authorsOf(newest())),
     }
   }
+}
 
-  /**
-   * Whether an actor may answer an ask: with `approve` any, and with `prompt` the questions of prompts that they wrote or
-   * edited.
-   */
-  function mayAnswer(actor: Actor, ask: Ask): boolean {
-    const person = people.personOf(channel, actor)
-    if (person?.may.has('approve')) return true
-    return ask.type === 'question' && person?.may.has('prompt') === true && people.isAuthor(prompt, { channel, actor })
-  }
+/**
+ * Whether an actor may answer an ask of the run of a prompt: with `approve` any, and with `prompt` the questions of prompts that they
+ * wrote or edited.
+ */
+export function mayAnswerAsk(
+  people: Pick<People, 'personOf' | 'isAuthor'>,
+  prompt: QueuedPrompt,
+  { channel }: ChatPlace,
+  actor: Actor,
+  ask: Pick<Ask, 'type'>,
+): boolean {
+  const person = people.personOf(channel, actor)
+  if (person?.may.has('approve')) return true
+  return ask.type === 'question' && person?.may.has('prompt') === true && people.isAuthor(prompt, { channel, actor })
 }
 
 /**

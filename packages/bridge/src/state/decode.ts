@@ -334,7 +334,7 @@ const forwardedPress = z.object({
   member: z.string(),
   channel: z.string(),
   inbound: z.object({
-    type: z.enum(['press', 'stop']),
+    type: z.enum(['press', 'stop', 'page']),
     chat: z.object({ id: z.string() }),
     actor: z.object({ id: z.string() }),
   }),

@@ -1,8 +1,9 @@
 import type { Inbound } from '@reply/sink'
 import type { Form } from '@reply/sink/channel'
 import type { ChatPlace } from '../place.ts'
+import type { PageAction } from './page-action.ts'
 
-/** A press, or the platform's own Stop, that a member received and the owner of the chat is to carry out. */
+/** A press, the platform's own Stop, or an action on a page that a member received and the owner of the chat is to carry out. */
 export interface ForwardedPress extends Pick<ChatPlace, 'channel'> {
   /** Equal if the platform delivers it again. */
   readonly id: string
@@ -15,8 +16,11 @@ export interface ForwardedPress extends Pick<ChatPlace, 'channel'> {
 }
 
 type Press = Extract<Inbound, { type: 'press' }>
-/** The fields of a press or Stop that are kept as JSON. */
-export type StoredPress = Omit<Press, 'answer' | 'open'> | Extract<Inbound, { type: 'stop' }>
+/** The fields of a press, a Stop or an action on a page that are kept as JSON. */
+export type StoredPress =
+  | Omit<Press, 'answer' | 'open'>
+  | Extract<Inbound, { type: 'stop' }>
+  | Omit<PageAction, 'answer'>
 
 /** What the owner says about a forwarded press. */
 export type PressAnswer =

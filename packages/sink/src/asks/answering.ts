@@ -91,10 +91,10 @@ export interface AskFinder {
    */
   findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]>
   /**
-   * Shows who is stopping the run on the asks that are pending and not answered here, because the stop closes them. The
-   * returned function removes the name.
+   * Shows who is closing asks outside of the chat, on those that are pending and not answered here: one, or all by a stop of the run.
+   * The returned function removes the name.
    */
-  stoppedBy(actor: Actor): () => void
+  closedBy(actor: Actor, requestID?: string): () => void
 }
 
 /** Creates the finder of one reply. `options.reply` and `options.ledger` return their current states. */
@@ -102,7 +102,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
   const { texts, policy, chat, mayAnswer, reply, ledger, loaded, lastCall, clock, onChange, onError } = options
   /** The contents of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
-  return { findAsks, stoppedBy }
+  return { findAsks, closedBy }
 
   /** Waits for the ledger, then finds the asks that an input may answer, oldest first. */
   async function findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]> {
@@ -110,14 +110,16 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return 'token' in input ? await asksForPress(input, actor) : await asksForText(input, actor)
   }
 
-  /**
-   * Shows who stopped the run on its asks that are pending and not answered here. The returned function removes the name
-   * again.
-   */
-  function stoppedBy({ name }: Actor): () => void {
+  /** Shows who closes pending asks that are not answered here. The returned function removes the name again. */
+  function closedBy({ name }: Actor, only?: string): () => void {
     const pendingIDs = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
-      return ask.status === 'pending' && state && !answered.has(contentKey(ask.requestID, state)) ? [ask.requestID] : []
+      return (only === undefined || ask.requestID === only) &&
+        ask.status === 'pending' &&
+        state &&
+        !answered.has(contentKey(ask.requestID, state))
+        ? [ask.requestID]
+        : []
     })
     /** Shows this name on those that are still not answered here, or none. */
     const noteAll = (by: string | undefined): void => {

@@ -104,7 +104,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const storage = createLedgerStorage(options.store, pace.addRecentCalls, onError)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
   const secretOf = cardSecrets(options.secret(32))
-  const { findAsks, stoppedBy } = createAskFinder({
+  const { findAsks, closedBy } = createAskFinder({
     ...options,
     ...current,
     lastCall: () => lastCall,
@@ -147,7 +147,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   return {
     show,
     findAsks,
-    stoppedBy,
+    closedBy,
     get settled() {
       return result.promise
     },

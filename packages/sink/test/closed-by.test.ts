@@ -23,14 +23,14 @@ async function said(scene: Scene): Promise<string> {
 
 test('an ask that a stop closed names the person who stopped', async () => {
   const scene = await asking()
-  scene.sink().stoppedBy(ada)
+  scene.sink().closedBy(ada)
   scene.show(rejected)
   expect(await said(scene)).toContain('Ada')
 })
 
 test('a stop that failed is taken back: what closes the ask later names no one', async () => {
   const scene = await asking()
-  const undo = scene.sink().stoppedBy(ada)
+  const undo = scene.sink().closedBy(ada)
   undo()
   scene.show(rejected)
   expect(await said(scene)).not.toContain('Ada')
@@ -40,7 +40,21 @@ test('a stop does not take over an answer that is under way', async () => {
   const scene = await asking()
   const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
   expect(await scene.sink().readAnswer(pressing(scene, token), bob)).toMatchObject({ type: 'answer' })
-  scene.sink().stoppedBy(ada)()
+  scene.sink().closedBy(ada)()
   scene.show(answered)
   expect(await said(scene)).toMatch(/Bob/)
+})
+
+test('an answer from outside of the chat names the person on its ask alone', async () => {
+  const scene = createScene({ sink: { policy: { verbosity: 'quiet' } } })
+  const other = { ...asks(), requestID: 'que_other' }
+  scene.show(replyWith([], { phase: 'blocked', asks: [asks(), other] }))
+  await scene.pass(5000)
+  scene.sink().closedBy(ada, 'que_other')
+  const end = { status: 'answered', answers: [['Red']] } as const
+  scene.show(
+    replyWith([], { asks: [asks([questionOf()], end), { ...asks([questionOf()], end), requestID: 'que_other' }] }),
+  )
+  await scene.pass(10_000)
+  expect(scene.fake.screen().map(({ text }) => text.includes('Ada'))).toEqual([false, true])
 })

@@ -837,8 +837,8 @@ export interface Bridge {
   fetch(channel: string): Webhook['fetch']
   /**
    * Carries out what a person did on the page of a run, in this process or in the one that owns the chat, within 2 s. Resolves with
-   * why not, as a sentence for that person. Undefined if it was carried out. The person has the same rights as in the chat, so only
-   * pass people whom you have identified.
+   * why not, as a sentence for that person. Undefined if it was carried out. The person has the same rights as in the chat, so make
+   * sure who it is before you call this.
    */
   actOnPage(channel: string, action: Omit<PageAction, 'type' | 'answer'>): Promise<string | undefined>
 }

@@ -10,4 +10,3 @@ export {
 export type { FrameKind, HeldFrame, InspectedFrame, InspectedStep, NoEvents } from './inspect/frame.ts'
 export type { InspectedReply } from './inspect/player.ts'
 export { createRecording, type OpenedRecording, openRecording, type ReplyName } from './inspect/recording.ts'
-export type { Change as Difference } from './state/difference.ts'

@@ -6,7 +6,7 @@ export interface PageAction {
   readonly type: 'page'
   /** The chat of the run. */
   readonly chat: Chat
-  /** The person for whom the link to the page was made. */
+  /** The person that the link to the page was made for. */
   readonly actor: Actor
   /** The id of the run, as people see it. */
   readonly runID: string

@@ -17,6 +17,7 @@ export interface RecordedFrame {
   readonly events: readonly ReplyEvent[]
 }
 
+/** Reads a recording piece by piece. */
 export interface RecordingReader {
   /** The events that this piece completes. */
   push(piece: string | Uint8Array): readonly ReplyEvent[]

@@ -114,6 +114,7 @@ export interface PastReply {
  * A step of one reply. `run` counts the root session's replies. Together with `reply.sessionID` it identifies this one.
  */
 export interface TrackedStep extends Reduction {
+  /** The number of its run in the session, from 1. */
   readonly run: number
 }
 

@@ -14,6 +14,9 @@ export const texts = {
   missing: 'Words may be missing here.',
   stop: 'Stop',
   stopping: 'Stopping…',
+  // The connection to the server
+  notSent: 'The server can’t be reached, so it is not known whether this arrived. Look again in a moment.',
+  failed: 'The server could not do this. Try again.',
   // The state of a run
   phases: {
     waiting: 'Waiting to begin',

@@ -5,8 +5,8 @@ import { createUtf8Reader } from './utf8.ts'
 
 /** Where the data of the frames goes, and how large a frame may be. */
 export interface SseOptions {
-  /** Called with each frame's data, in the order of the bytes. */
-  readonly onData: (data: string) => void
+  /** Called with each frame's data and the name of its event, if it has one, in the order of the bytes. */
+  readonly onData: (data: string, event: string | undefined) => void
   /** Called with each comment line, without its colon. */
   readonly onComment?: ((comment: string) => void) | undefined
   readonly onError?: OnError | undefined
@@ -43,7 +43,7 @@ export function createSseReader(options: SseOptions): SseReader {
   let skippedTail: string | undefined
 
   const parser = createParser({
-    onEvent: (event) => options.onData(event.data),
+    onEvent: ({ data, event }) => options.onData(data, event),
     ...(options.onComment && { onComment: options.onComment }),
     maxBufferSize: maxFrame,
     onError,

@@ -1,8 +1,8 @@
 import { type AgUiProjection, agUi, createAgUiProjection } from '@reply/ag-ui'
-import type { Reply } from '@reply/core'
 import type { Goal } from '../goal.ts'
+import { heapOfEach, heapRatio } from '../heap.ts'
 import { eventsOfParts, eventsOfSteps } from '../stream/many.ts'
-import { bytesOfDeltas, deltaRatio, heapOfReader, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
+import { bytesOfDeltas, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
 
 const few = 20
 const many = 2000
@@ -45,14 +45,19 @@ export const agUiGoals: readonly Goal[] = [
     what: 'heap of a reader who has all of a reply of 2,000 parts, against one of 20',
     unit: '× as large',
     bound: { atMost: 1.1 },
-    measure: () => heapOfReader(create, replyOf(many)) / heapOfReader(create, replyOf(few)),
+    measure: (effort) =>
+      heapRatio(
+        () => heapOfReader(many),
+        () => heapOfReader(few),
+        effort,
+      ),
   },
   {
     id: 'ag-ui.reader',
     what: 'such a reader, one of 1,000',
     unit: 'kB',
     bound: { atMost: 6 },
-    measure: () => heapOfReader(create, replyOf(many)) / 1000,
+    measure: async () => (await heapOfReader(many)) / 1000,
   },
   {
     id: 'ag-ui.source',
@@ -100,8 +105,14 @@ async function pieceTime(pieces: number): Promise<number> {
   return took / pieces
 }
 
-function replyOf(parts: number): Reply {
-  return lastOf(statesOf(eventsOfSteps(parts)))
+/** Resolves with the heap that one of 1,000 readers takes who have all of a reply of so many parts. */
+function heapOfReader(parts: number): Promise<number> {
+  const reply = lastOf(statesOf(eventsOfSteps(parts)))
+  return heapOfEach(() => {
+    const projection = create()
+    projection.next(reply)
+    return projection
+  })
 }
 
 function create(): AgUiProjection {

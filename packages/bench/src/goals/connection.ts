@@ -3,6 +3,7 @@ import { connect, type ReplyError } from '@reply/core'
 import { createCounter } from '../counter.ts'
 import { underLoad } from '../feed.ts'
 import type { Effort, Goal } from '../goal.ts'
+import { settledHeap } from '../heap.ts'
 import { median, quantile } from '../rounds.ts'
 import { type Answer, createServer } from '../server.ts'
 import { chunksOf } from '../stream/chunk.ts'
@@ -268,7 +269,7 @@ async function heapGrowth(effort: Effort, isOneSession: boolean): Promise<number
   let before = 0
   let sent = 0
   for (let at = 0; at < all; at++) {
-    if (at === first) before = collectedHeap()
+    if (at === first) before = await settledHeap()
     const turn = generateTurn({
       deltas: 40,
       partDeltas: 20,
@@ -281,17 +282,9 @@ async function heapGrowth(effort: Effort, isOneSession: boolean): Promise<number
     sent += turn.events.length
     while (count.settled <= at) await new Promise((resolve) => setImmediate(resolve))
   }
-  const after = collectedHeap()
+  const after = await settledHeap()
   await client.close()
   return after / before
-}
-
-/** Collects the garbage and returns the used heap, in bytes. Throws without `--expose-gc`. */
-function collectedHeap(): number {
-  if (!globalThis.gc) throw new Error('Run this with --expose-gc: only a collected heap can be compared.')
-  globalThis.gc()
-  globalThis.gc()
-  return process.memoryUsage().heapUsed
 }
 
 /**

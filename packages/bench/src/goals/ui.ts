@@ -1,8 +1,9 @@
 import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/source'
 import { createUIProjection, toUIMessageStream } from '@reply/ui'
 import type { Goal } from '../goal.ts'
+import { heapOfEach, heapRatio } from '../heap.ts'
 import { eventsOfParts, eventsOfSteps } from '../stream/many.ts'
-import { bytesOfDeltas, collectedHeap, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
+import { bytesOfDeltas, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
 
 const few = 20
 const many = 2000
@@ -53,28 +54,31 @@ export const uiGoals: readonly Goal[] = [
     what: 'heap of 1,000 readers of a reply of 2,000 parts, against 1,000 web streams that only wait',
     unit: '× the floor',
     bound: { atMost: 3 },
-    measure: async () => (await heapOfReaders(many)) / (await heapOfFloor()),
+    measure: (effort) => heapRatio(() => heapOfReader(many), heapOfFloor, effort),
   },
   {
     id: 'ui.readers.parts',
     what: 'the same, against 1,000 readers of a reply of 20 parts',
     unit: '× as large',
     bound: { atMost: 1.1 },
-    measure: async () => (await heapOfReaders(many)) / (await heapOfReaders(few)),
+    measure: (effort) =>
+      heapRatio(
+        () => heapOfReader(many),
+        () => heapOfReader(few),
+        effort,
+      ),
   },
   {
     id: 'ui.reader',
     what: 'one of these readers: its web stream and its cursor',
     unit: 'kB',
     bound: { atMost: 12 },
-    measure: async () => (await heapOfReaders(many)) / readers / 1000,
+    measure: async () => (await heapOfReader(many)) / 1000,
   },
 ]
 
-const readers = 1000
-
-/** The bytes of the heap that readers take who have all of a running reply of so many parts, and wait for more. */
-async function heapOfReaders(parts: number): Promise<number> {
+/** Resolves with the heap that each of 1,000 readers takes who have all of a running reply of so many parts, and wait for more. */
+async function heapOfReader(parts: number): Promise<number> {
   let begin: (run: LocalRun) => void = () => {}
   const begun = new Promise<LocalRun>((resolve) => {
     begin = resolve
@@ -94,45 +98,42 @@ async function heapOfReaders(parts: number): Promise<number> {
     run.write({ type: 'text', delta: `Looked at ${at}.`, partID: `text_${at}` })
   }
   const isThere = (): boolean => JSON.stringify(stream.reply?.messages ?? '').includes(`Looked at ${parts / 2 - 1}.`)
-  while (!isThere()) await new Promise((resolve) => setImmediate(resolve))
-  const read = async (): Promise<{ readonly reader: unknown; readonly waiting: Promise<unknown> }> => {
+  while (!isThere()) await turn()
+  const chunks = stream.reply ? createUIProjection().next(stream.reply).length : 0
+  let last: WaitingRead | undefined
+  const heap = await heapOfEach(async () => {
     const reader = toUIMessageStream(stream).getReader()
-    for (;;) {
-      const next = reader.read()
-      const isWaiting = await Promise.race([next.then(() => false), soon()])
-      if (isWaiting) return { reader, waiting: next }
-    }
-  }
-  // The first one also pays for what all of them share.
-  const first = await read()
-  const before = collectedHeap()
-  const all: unknown[] = []
-  for (let at = 0; at < readers; at++) all.push(await read())
-  const heap = collectedHeap() - before
-  if (all.length !== readers || first === undefined) throw new Error('Some reader is missing.')
+    for (let at = 0; at < chunks; at++) await reader.read()
+    last = await waitingRead(reader)
+    return last
+  })
+  const more = await Promise.race([last?.next, turn()])
+  if (more !== undefined) throw new Error('A reader does not wait: it was sent more than a projection returns.')
   await client.close()
   return heap
 }
 
-/** The bytes of as many web streams whose readers wait, all for the same. */
+/** Resolves with the heap that each of as many web streams takes whose readers wait, all for the same. */
 async function heapOfFloor(): Promise<number> {
   const never = new Promise<void>(() => {})
-  const read = async (): Promise<unknown> => {
-    const reader = new ReadableStream<object>({ pull: async () => await never }, { highWaterMark: 0 }).getReader()
-    const waiting = reader.read()
-    await soon()
-    return { reader, waiting }
-  }
-  await read()
-  const before = collectedHeap()
-  const all: unknown[] = []
-  for (let at = 0; at < readers; at++) all.push(await read())
-  const heap = collectedHeap() - before
-  if (all.length !== readers) throw new Error('Some reader is missing.')
-  return heap
+  return await heapOfEach(() =>
+    waitingRead(new ReadableStream<object>({ pull: async () => await never }, { highWaterMark: 0 }).getReader()),
+  )
 }
 
-/** Resolves with true once all that is ready has run. */
-function soon(): Promise<true> {
-  return new Promise((resolve) => setImmediate(() => resolve(true)))
+/** Begins to wait for more. Resolves with the reader and what it waits for, which both live as long as this. */
+async function waitingRead(reader: ReadableStreamDefaultReader<object>): Promise<WaitingRead> {
+  const next = reader.read()
+  await turn()
+  return { reader, next }
+}
+
+interface WaitingRead {
+  readonly reader: ReadableStreamDefaultReader<object>
+  readonly next: Promise<unknown>
+}
+
+/** Resolves once all that is ready has run. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

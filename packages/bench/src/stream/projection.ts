@@ -85,27 +85,3 @@ export function lateRatio(create: Create, short: Reply, long: Reply, effort: Eff
   }
   return median(ratios)
 }
-
-/** The bytes of the heap that one of 1,000 readers takes who have all of a reply. */
-export function heapOfReader(create: Create, reply: Reply): number {
-  const readers = 1000
-  // The first one also pays for what all of them share.
-  create().next(reply)
-  const before = collectedHeap()
-  const all = Array.from({ length: readers }, () => {
-    const projection = create()
-    projection.next(reply)
-    return projection
-  })
-  const heap = collectedHeap() - before
-  if (all.length !== readers) throw new Error('Some reader is missing.')
-  return heap / readers
-}
-
-/** Collects the garbage and returns the used heap, in bytes. Throws without `--expose-gc`. */
-export function collectedHeap(): number {
-  if (!globalThis.gc) throw new Error('Run this with --expose-gc: only a collected heap can be compared.')
-  globalThis.gc()
-  globalThis.gc()
-  return process.memoryUsage().heapUsed
-}

@@ -1,7 +1,7 @@
 import { type OpenedRecording, openRecording } from '@reply/web/inspect'
 import type { Effort, Goal } from '../goal.ts'
+import { settledHeap } from '../heap.ts'
 import { quantile } from '../rounds.ts'
-import { collectedHeap } from '../stream/projection.ts'
 import { framesOf, generateTurn } from '../stream/turn.ts'
 
 const deltas = 100_000
@@ -72,12 +72,12 @@ function lookAt(opened: OpenedRecording, moment: number): void {
   if (part?.type === 'text') part.text.charCodeAt(part.text.length - 1)
 }
 
-function heapOfRecording(): number {
+async function heapOfRecording(): Promise<number> {
   recording()
-  const before = collectedHeap()
+  const before = await settledHeap()
   const opened = openRecording(recording())
   for (let step = 0; step < 1000; step++) lookAt(opened, (step * 70_001) % opened.length)
-  const used = collectedHeap() - before
+  const used = (await settledHeap()) - before
   // Reached after the measurement, so that it is not collected before.
   return opened.length > 0 ? used / 1000 : 0
 }

@@ -2,53 +2,14 @@ import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/sour
 import { createUIProjection, toUIMessageStream } from '@reply/ui'
 import type { Goal } from '../goal.ts'
 import { heapOfEach, heapRatio } from '../heap.ts'
-import { eventsOfParts, eventsOfSteps } from '../stream/many.ts'
-import { bytesOfDeltas, deltaRatio, lastOf, lateRatio, statesOf } from '../stream/projection.ts'
+import { projectionGoals } from '../stream/projection.ts'
 
 const few = 20
 const many = 2000
 
 /** What it costs to send a reply to front ends of the AI SDK. */
 export const uiGoals: readonly Goal[] = [
-  {
-    id: 'ui.delta.steps',
-    what: 'one more delta as a chunk for useChat, in a reply of 2,000 parts in 667 steps, against one of 20',
-    unit: '× as long',
-    bound: { atMost: 1.3 },
-    measure: (effort) =>
-      deltaRatio(createUIProjection, statesOf(eventsOfSteps(few)), statesOf(eventsOfSteps(many)), effort),
-  },
-  {
-    id: 'ui.delta.parts',
-    what: 'the same with all parts in one message',
-    unit: '× as long',
-    bound: { atMost: 1.3 },
-    measure: (effort) =>
-      deltaRatio(createUIProjection, statesOf(eventsOfParts(few)), statesOf(eventsOfParts(many)), effort),
-  },
-  {
-    id: 'ui.bytes',
-    what: 'bytes of that delta, 2,000 parts against 20',
-    unit: '× as large',
-    bound: { atMost: 1.3 },
-    measure: () =>
-      bytesOfDeltas(createUIProjection, statesOf(eventsOfSteps(many))) /
-      bytesOfDeltas(createUIProjection, statesOf(eventsOfSteps(few))),
-  },
-  {
-    id: 'ui.late',
-    what: 'the whole difference for a late reader, 2,000 parts against 200',
-    unit: '× as long',
-    // Ten times the parts, and each may take 1.5 times as long.
-    bound: { atMost: 15 },
-    measure: (effort) =>
-      lateRatio(
-        createUIProjection,
-        lastOf(statesOf(eventsOfSteps(200))),
-        lastOf(statesOf(eventsOfSteps(many))),
-        effort,
-      ),
-  },
+  ...projectionGoals('ui', 'a chunk for useChat', createUIProjection),
   {
     id: 'ui.readers',
     what: 'heap of 1,000 readers of a reply of 2,000 parts, against 1,000 web streams that only wait',

@@ -1,7 +1,7 @@
 import { emptyTrack, type Reply, type ReplyEvent, track } from '@reply/core'
-import type { Effort } from '../goal.ts'
+import type { Effort, Goal } from '../goal.ts'
 import { median } from '../rounds.ts'
-import { eventsOfText } from './many.ts'
+import { eventsOfParts, eventsOfSteps, eventsOfText } from './many.ts'
 
 /** Says what one reader lacks of a reply. */
 interface Projection {
@@ -12,9 +12,54 @@ interface Projection {
 type Create = () => Projection
 
 const deltas = 1000
+const few = 20
+const many = 2000
+
+/** The goals of a projection's time and bytes. `chunk` says what a delta is sent as. */
+export function projectionGoals(id: string, chunk: string, create: Create): readonly Goal[] {
+  return [
+    {
+      id: `${id}.delta.steps`,
+      what: `one more delta as ${chunk}, in a reply of 2,000 parts in 667 steps, against one of 20`,
+      unit: '× as long',
+      bound: { atMost: 1.3 },
+      measure: (effort) => deltaRatio(create, statesOf(eventsOfSteps(few)), statesOf(eventsOfSteps(many)), effort),
+    },
+    {
+      id: `${id}.delta.parts`,
+      what: 'the same with all parts in one message',
+      unit: '× as long',
+      bound: { atMost: 1.3 },
+      measure: (effort) => deltaRatio(create, statesOf(eventsOfParts(few)), statesOf(eventsOfParts(many)), effort),
+    },
+    {
+      id: `${id}.bytes`,
+      what: 'bytes of that delta, 2,000 parts against 20',
+      unit: '× as large',
+      bound: { atMost: 1.3 },
+      measure: () =>
+        bytesOfDeltas(create, statesOf(eventsOfSteps(many))) / bytesOfDeltas(create, statesOf(eventsOfSteps(few))),
+    },
+    {
+      id: `${id}.late`,
+      what: 'the whole difference for a late reader, 2,000 parts against 200',
+      unit: '× as long',
+      // Ten times the parts, and each may take half as long again, because more of them are young garbage at once.
+      bound: { atMost: 15 },
+      measure: (effort) => lateRatio(create, replyOf(200), replyOf(many), effort),
+    },
+  ]
+}
+
+/** A reply with so many parts, three in each step, and a text that grows. */
+export function replyOf(parts: number): Reply {
+  const last = statesOf(eventsOfSteps(parts)).at(-1)
+  if (!last) throw new Error('The events led to no reply.')
+  return last
+}
 
 /** The reply that the events lead to, and then the reply after each delta of one more text. */
-export function statesOf(events: readonly ReplyEvent[]): readonly Reply[] {
+function statesOf(events: readonly ReplyEvent[]): readonly Reply[] {
   const states: Reply[] = []
   let state = emptyTrack()
   for (const event of events) state = track(state, event).state
@@ -27,14 +72,8 @@ export function statesOf(events: readonly ReplyEvent[]): readonly Reply[] {
   return states
 }
 
-export function lastOf(states: readonly Reply[]): Reply {
-  const last = states.at(-1)
-  if (!last) throw new Error('The events led to no reply.')
-  return last
-}
-
 /** The time of a delta among many parts as a multiple of that among few: the median over rounds that measure both in turn. */
-export function deltaRatio(create: Create, short: readonly Reply[], long: readonly Reply[], effort: Effort): number {
+function deltaRatio(create: Create, short: readonly Reply[], long: readonly Reply[], effort: Effort): number {
   for (let round = 0; round < 20; round++) for (const states of [short, long]) timeOfDeltas(create, states)
   const ratios: number[] = []
   for (let round = 0; round < (effort === 'quick' ? 5 : 21); round++) {
@@ -63,14 +102,14 @@ function written(chunks: readonly unknown[]): string {
 }
 
 /** The bytes of all deltas. */
-export function bytesOfDeltas(create: Create, states: readonly Reply[]): number {
+function bytesOfDeltas(create: Create, states: readonly Reply[]): number {
   const projection = create()
   const [, ...later] = states.map((reply) => written(projection.next(reply)).length)
   return later.reduce((sum, bytes) => sum + bytes, 0)
 }
 
 /** The time of the whole difference for a late reader of the long reply as a multiple of that of the short one. */
-export function lateRatio(create: Create, short: Reply, long: Reply, effort: Effort): number {
+function lateRatio(create: Create, short: Reply, long: Reply, effort: Effort): number {
   const timeOf = (reply: Reply, times: number): number => {
     globalThis.gc?.({ type: 'minor' })
     const start = performance.now()

@@ -13,6 +13,7 @@ import {
   createFeed,
   createReader,
   createReaders,
+  createWebHandler,
   createWebSessions,
   eventStreamHeaders,
   type Feed,
@@ -21,14 +22,13 @@ import {
   postPrompt,
   Refusal,
   readText,
-  refusalResponse,
-  refuseForeign,
+  requireAllowed,
   requireJson,
-  toRefusal,
   untilReply,
   type WebHandler,
   type WebHandlerOptions,
   type WebSession,
+  withClock,
 } from '@reply/core/internal'
 import { type AgUiAnswer, type AgUiUnanswered, type ReadAnswers, readAnswers, unansweredTexts } from './answers.ts'
 import type { AgUiEvent, AgUiMessage } from './event.ts'
@@ -82,32 +82,17 @@ const answerShownMs = 10_000
  * one sentence as their body.
  */
 export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptions): AgUiHandler {
-  const { sessionOf, mayAnswer, allowedOrigins = [], maxBodyBytes, onError } = options
-  const { clock = systemClock } = options
+  const { sessionOf, mayAnswer, maxBodyBytes, clock = systemClock, onError } = options
   const readers = createReaders(options)
   const sessions = createWebSessions(client, clock, unknownRefusal)
   /** The prompts of this handler that have not ended, by session, because nothing else can stop one that isn't posted yet. */
   const prompted = new Map<string, Set<ReplyStream>>()
   /** Threads whose first message is about to be posted. */
   const beginning = new Set<string>()
-  return Object.assign(handle, { close: readers.close })
+  return createWebHandler({ unknown: unknownRefusal, methods: ['POST', 'DELETE'], readers, respond }, options)
 
-  async function handle(request: Request): Promise<Response> {
-    try {
-      return await respond(request)
-    } catch (error) {
-      return refusalResponse(toRefusal(error, { unknown: unknownRefusal, onError }))
-    }
-  }
-
-  /** Checks what every request needs, and does what its method says. Throws a `Refusal` or what failed. */
   async function respond(request: Request): Promise<Response> {
-    readers.requireOpen()
-    const { method } = request
-    if (method !== 'POST' && method !== 'DELETE')
-      throw new Refusal(405, `${method.slice(0, 20)} is not supported. Use POST or DELETE.`, { allow: 'POST, DELETE' })
-    refuseForeign(request, allowedOrigins)
-    if (method === 'DELETE') return await stop(request)
+    if (request.method === 'DELETE') return await stop(request)
     requireJson(request)
     const input = readRunInput(await readText(request, maxBodyBytes))
     const session = await sessionOf(request, input.threadId)
@@ -142,22 +127,19 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
   }
 
   /** Posts a prompt, and remembers it until its reply has ended. Resolves once the agent has it. */
-  async function post({ input: { threadId }, session, signal }: Run, { text, files }: MessagePrompt): Promise<Feed> {
-    const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
+  async function post({ input: { threadId }, session, signal }: Run, message: MessagePrompt): Promise<Feed> {
+    const { sessionID } = session
     if (sessionID === undefined) begin(threadId)
-    const prompt = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
     const forget = (): void => {
       if (sessionID === undefined) beginning.delete(threadId)
     }
     try {
-      const onPosting = async (postedTo: string): Promise<void> => {
-        track(postedTo, stream)
-        if (sessionID !== undefined) return
-        await onCreated?.(postedTo)
-        // From now on the host knows the session.
-        forget()
-      }
-      const { stream, feed, untilBegun } = postPrompt(client, prompt, { onPosting, onError })
+      const { stream, feed, untilBegun } = postPrompt(client, session, message, {
+        onPosting: (postedTo) => track(postedTo, stream),
+        // From then on the host knows the session.
+        onStored: forget,
+        onError,
+      })
       if (sessionID !== undefined) track(sessionID, stream)
       void stream.result.then(forget)
       await untilBegun(signal)
@@ -198,9 +180,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     try {
       const reply = running && (await sessions.whenCallsKnown(running.feed, signal))
       const { answers, unanswered } = readAnswers(input.resume, reply)
-      for (const { ask, answer, message } of answers)
-        if ((await mayAnswer(request, { ask, answer, message })) !== true)
-          throw new Refusal(403, 'You may not answer this. Ask someone who may.')
+      await requireAllowed(answers, ({ ask, answer, message }) => mayAnswer(request, { ask, answer, message }))
       const notSent: ReadAnswers['unanswered'][number][] = [...unanswered]
       for (const each of answers) {
         const why = await send(each)
@@ -265,13 +245,7 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
     have: readonly AgUiMessage[] | undefined,
   ): AgUiProjection {
     const splitAtAsks = mayAnswer !== undefined
-    const projection = createAgUiProjection({ threadId, runId, parentRunId, history, have, splitAtAsks })
-    return {
-      next: (reply) => projection.next(reply, clock.now()),
-      get ended() {
-        return projection.ended
-      },
-    }
+    return createAgUiProjection({ threadId, runId, parentRunId, history, have, splitAtAsks })
   }
 
   function streamOf({ signal, end }: Run, feed: Feed, projection: AgUiProjection, release: () => void): Response {
@@ -279,7 +253,14 @@ export function createAgUiHandler(client: AgentClient, options: AgUiHandlerOptio
       end()
       release()
     }
-    const stream = createReader({ feed, projection, signal, onBeat: readers.onBeat, onEnd, onError })
+    const stream = createReader({
+      feed,
+      projection: withClock(projection, clock),
+      signal,
+      onBeat: readers.onBeat,
+      onEnd,
+      onError,
+    })
     return new Response(stream, { headers: eventStreamHeaders })
   }
 
@@ -327,8 +308,8 @@ function withNotices(projection: AgUiProjection, unanswered: ReadAnswers['unansw
     value: { interruptId, why, message: unansweredTexts[why] },
   }))
   return {
-    next: (reply) => {
-      const [first, ...rest] = projection.next(reply)
+    next: (reply, now) => {
+      const [first, ...rest] = projection.next(reply, now)
       const events = first === undefined ? [] : [first, ...notices, ...rest]
       if (first !== undefined) notices = []
       return events

@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createFastClock } from '@reply/testing/internal'
 import { describe, expect, test, vi } from 'vitest'
-import { createStage, endOf, peer, serve } from './stage.ts'
+import { createStage, endOf, peer, serveAgent } from './stage.ts'
 
 /** A stage with the peer's client before it, over HTTP. */
 async function open(options: Parameters<typeof createStage>[0] = {}) {
   const stage = createStage(options)
-  const url = await serve(stage.handle)
+  const url = await serveAgent(stage.handle)
   return { ...stage, url, page: peer(url) }
 }
 
@@ -242,15 +241,17 @@ test('text that is taken back is gone from the page', async () => {
   expect(page.texts()).toEqual(['Something else.'])
 })
 
-test('a message that comes while the agent works joins its run', async () => {
-  const { page, url, heard, run } = await open()
+test('a message that comes while the agent works is answered after that, if the agent takes one prompt at a time', async () => {
+  const { page, url, heard, run, client } = await open()
   const first = page.say('endless')
   await vi.waitFor(() => expect(page.texts()).toEqual(['On and on.']))
+  const prompted = vi.spyOn(client, 'prompt')
   const other = peer(url)
   const second = other.say('Also this')
-  await sleep(0)
+  await vi.waitFor(() => expect(prompted).toHaveBeenCalled())
+  expect(heard).toHaveLength(1)
   run().end({ type: 'completed' })
   await Promise.all([first, second])
-  expect(heard.map(({ text }) => text)).toContain('Also this')
+  expect(heard.map(({ text }) => text)).toEqual(['endless', 'Also this'])
   expect(other.texts().join()).toContain('You said: Also this')
 })

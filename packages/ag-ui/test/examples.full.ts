@@ -1,7 +1,7 @@
 import { HttpAgent } from '@ag-ui/client'
 import { launchOpencode, promptFor, scenarios, startModel } from '@reply/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { serve } from './stage.ts'
+import { serveAgent } from './stage.ts'
 
 test('the example for CopilotKit answers its HttpAgent, and asks for permission', async () => {
   const scripts = Object.assign(
@@ -19,7 +19,7 @@ test('the example for CopilotKit answers its HttpAgent, and asks for permission'
   })
   const { client, handle } = await import('../../../examples/ag-ui/copilotkit.ts')
   onTestFinished(() => client.close())
-  const agent = new HttpAgent({ url: await serve(handle), headers: { authorization: 'Bearer a-token' } })
+  const agent = new HttpAgent({ url: await serveAgent(handle), headers: { authorization: 'Bearer a-token' } })
   agent.addMessage({ id: 'u', role: 'user', content: promptFor('permission-once') })
   await agent.runAgent()
   const [interrupt] = agent.pendingInterrupts

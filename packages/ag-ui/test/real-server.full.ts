@@ -13,7 +13,7 @@ import {
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createAgUiHandler } from '../src/index.ts'
 import { shownText } from './peer.ts'
-import { endOf, peer, serve } from './stage.ts'
+import { endOf, peer, serveAgent } from './stage.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -52,7 +52,7 @@ describe.each([recordedVersions[0], '1.18.34', openCode2Version])('OpenCode %s',
       }),
       mayAnswer: () => true,
     })
-    const url = await serve(handle)
+    const url = await serveAgent(handle)
 
     /** Compares a page with the newest reply of its session. */
     const expectShown = async (page: ReturnType<typeof peer>, threadId: string): Promise<void> => {

@@ -3,6 +3,7 @@ import {
   alreadyAnswered,
   createReader,
   createReaders,
+  createWebHandler,
   createWebSessions,
   type Feed,
   isRunning,
@@ -10,13 +11,12 @@ import {
   postPrompt,
   Refusal,
   readText,
-  refusalResponse,
-  refuseForeign,
+  requireAllowed,
   requireJson,
-  toRefusal,
   type WebHandler,
   type WebHandlerOptions,
   type WebSession,
+  withClock,
 } from '@reply/core/internal'
 import { readAnswers, type UIAnswer } from './answers.ts'
 import { type ChatBody, chatIdIn, readChatBody } from './handler/inbound.ts'
@@ -68,36 +68,19 @@ interface OwnRun {
  * Nothing is stored: a reader that comes back gets one difference. Refusals have a status and one sentence as their body.
  */
 export function createChatHandler(client: ChatClient, options: ChatHandlerOptions): ChatHandler {
-  const { sessionOf, mayAnswer, version = 6, allowedOrigins = [], maxBodyBytes } = options
-  const { clock = systemClock, onError } = options
+  const { sessionOf, mayAnswer, version = 6, maxBodyBytes, clock = systemClock, onError } = options
   const readers = createReaders(options)
   const sessions = createWebSessions(client, clock, unknownRefusal)
   /** The runs that this handler began, by session, or by chat until there is one. Each has one at a time. */
   const ownRuns = new Map<string, OwnRun>()
-  return Object.assign(handle, { close: readers.close })
+  return createWebHandler({ unknown: unknownRefusal, methods: ['POST', 'GET', 'DELETE'], readers, respond }, options)
 
-  async function handle(request: Request): Promise<Response> {
-    try {
-      return await respond(request)
-    } catch (error) {
-      return refusalResponse(toRefusal(error, { unknown: unknownRefusal, onError }))
-    }
-  }
-
-  /** Checks what every request needs, and does what its method says. Throws a `Refusal` or what failed. */
   async function respond(request: Request): Promise<Response> {
-    readers.requireOpen()
-    const { method } = request
-    if (method !== 'POST' && method !== 'GET' && method !== 'DELETE')
-      throw new Refusal(405, `${method.slice(0, 20)} is not supported. Use POST, GET or DELETE.`, {
-        allow: 'POST, GET, DELETE',
-      })
-    refuseForeign(request, allowedOrigins)
-    const body = method === 'POST' ? await readBody(request) : undefined
+    const body = request.method === 'POST' ? await readBody(request) : undefined
     const chatId = body?.chatId ?? chatIdIn(request)
     const session = await sessionOf(request, chatId)
     if (!session) throw unknownRefusal()
-    if (method === 'DELETE') return await stop(session)
+    if (request.method === 'DELETE') return await stop(session)
     const reader = options.clientOf?.(request) ?? session.sessionID ?? `of the chat ${chatId}`
     const opened = readers.open(request, reader)
     try {
@@ -121,20 +104,16 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
     { chatId, text, files }: Extract<ChatBody, { type: 'prompt' }>,
     { signal, end }: OpenRequest,
   ): Promise<Response> {
-    const { sessionID, onCreated, title, agent, model, variant, guarded, system, tools } = session
+    const { sessionID } = session
     const own: OwnRun = { stream: undefined, isStopped: false }
-    const onPosting = async (created: string): Promise<void> => {
-      if (sessionID !== undefined) return
-      ownRuns.set(created, own)
-      await onCreated?.(created)
-      // From now on the host knows the session.
-      ownRuns.delete(keyOfChat(chatId))
-    }
+    const onPosting = (postedTo: string) => ownRuns.set(postedTo, own)
+    // From then on the host knows the session.
+    const onStored = () => ownRuns.delete(keyOfChat(chatId))
     try {
       if (sessionID === undefined) claim(keyOfChat(chatId), own)
       else await claimIdle(sessionID, own)
-      const input = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
-      const { stream, feed, untilBegun } = postPrompt(client, input, { onPosting, onError })
+      const around = { onPosting, onStored, onError }
+      const { stream, feed, untilBegun } = postPrompt(client, session, { text, files }, around)
       own.stream = stream
       void stream.result.then(() => forget(own))
       await untilBegun(signal)
@@ -195,9 +174,7 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
 
   /** Sends the answers one by one, if the request may give all of them. Throws the first failure if all of them failed. */
   async function sendAnswers(request: Request, answers: readonly UIAnswer[]): Promise<void> {
-    for (const each of answers)
-      if ((await mayAnswer?.(request, each)) !== true)
-        throw new Refusal(403, 'You may not answer this. Ask someone who may.')
+    await requireAllowed(answers, (each) => mayAnswer?.(request, each))
     const failures: unknown[] = []
     for (const each of answers) {
       try {
@@ -222,15 +199,9 @@ export function createChatHandler(client: ChatClient, options: ChatHandlerOption
   }
 
   function streamOf(feed: Feed, have: UIMessageLike | undefined, signal: AbortSignal, onEnd: () => void): Response {
-    const projection = createUIProjection({ version, have })
     const stream = createReader({
       feed,
-      projection: {
-        next: (reply) => projection.next(reply, clock.now()),
-        get ended() {
-          return projection.ended
-        },
-      },
+      projection: withClock(createUIProjection({ version, have }), clock),
       signal,
       onBeat: readers.onBeat,
       onEnd,

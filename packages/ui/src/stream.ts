@@ -1,5 +1,5 @@
 import { type Clock, type ReplyStream, systemClock } from '@reply/core'
-import { createReader, eventStreamHeaders, type Feed } from '@reply/core/internal'
+import { createReader, eventStreamHeaders, type Feed, withClock } from '@reply/core/internal'
 import type { UIChunk, UIChunk7 } from './chunk.ts'
 import { createUIProjection, type UIProjection, type UIProjectionOptions } from './project/projection.ts'
 
@@ -31,7 +31,7 @@ export function toUIMessageStream(
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions): ReadableStream<UIChunk7>
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions = {}): ReadableStream<UIChunk7> {
   const feed = feedOf(stream)
-  const projection = projectionOf(feed, options, systemClock)
+  const projection = projectionOf(feed, options)
   let wake = (): void => {}
   let isLeft = false
   const stop = feed.follow(() => wake())
@@ -42,7 +42,7 @@ export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions 
   }
   const pull = async (controller: ReadableStreamDefaultController<UIChunk7>): Promise<void> => {
     while (!isLeft) {
-      const chunks = feed.newest ? projection.next(feed.newest) : []
+      const chunks = feed.newest ? projection.next(feed.newest, systemClock.now()) : []
       for (const chunk of chunks) controller.enqueue(chunk)
       if (projection.ended) {
         leave()
@@ -60,10 +60,10 @@ export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions 
 }
 
 /** Returns a projection that also ends if the program leaves the reply. */
-function projectionOf(feed: StreamFeed, options: UIStreamOptions, clock: Clock): UIProjection<UIChunk7> {
+function projectionOf(feed: StreamFeed, options: UIStreamOptions): UIProjection<UIChunk7> {
   const projection = createUIProjection(options)
   return {
-    next: (reply) => projection.next(reply, clock.now()),
+    next: projection.next,
     get ended() {
       return projection.ended || feed.hasEnded
     },
@@ -129,7 +129,7 @@ export function toUIMessageResponse(stream: ReplyStream, options: UIResponseOpti
   const feed = feedOf(stream)
   const body = createReader({
     feed,
-    projection: projectionOf(feed, options, clock),
+    projection: withClock(projectionOf(feed, options), clock),
     end: 'data: [DONE]\n\n',
     signal: new AbortController().signal,
     onBeat: (run) => every(clock, beatMs, run),

@@ -23,7 +23,7 @@ async function waitingIn(
 }
 
 /** The body of a POST after an approval was answered in the page. */
-function approving(id: string, answer: { approved: boolean; reason?: string } = { approved: true }): unknown {
+function approving(id: string, answer: { approved: boolean; reason?: string } = { approved: true }) {
   const part = { type: 'dynamic-tool', toolName: 'bash', toolCallId: 'any', state: 'approval-responded' }
   return { messages: [{ role: 'assistant', parts: [{ ...part, approval: { id, ...answer } }] }] }
 }
@@ -80,13 +80,13 @@ describe('an approval', () => {
     const later = { ...reply, asks: [closed, ...reply.asks] }
     const repeated = approving('per_before.AAAAAAAAAAAAAAAA')
     expect(() => readAnswers(repeated, later)).toThrow(refusal('already-resolved'))
-    const both = { ...(repeated as object), answers: [{ id: approvalId, answer: 'once' }] }
+    const both = { ...repeated, answers: [{ id: approvalId, answer: 'once' }] }
     expect(readAnswers(both, later)).toEqual([{ ask, answer: 'once' }])
   })
 
   test('can’t be given twice in one body', async () => {
     const { reply, approvalId } = await waitingIn('permission-once')
-    const both = { ...(approving(approvalId) as object), answers: [{ id: approvalId, answer: 'reject' }] }
+    const both = { ...approving(approvalId), answers: [{ id: approvalId, answer: 'reject' }] }
     expect(() => readAnswers(both, reply)).toThrow(refusal('invalid'))
   })
 
@@ -161,7 +161,7 @@ test('a permission of a sub-agent is answered in the body', async () => {
 
 test('a body of many parts is refused, and parts of other types are not looked into', async () => {
   const { reply } = await waitingIn('permission-once')
-  const many = (count: number, part: unknown): unknown => ({
+  const many = (count: number, part: unknown) => ({
     messages: [{ id: 'msg_1-reply', role: 'assistant', parts: Array.from({ length: count }, () => part) }],
   })
   let reads = 0
@@ -174,7 +174,7 @@ test('a body of many parts is refused, and parts of other types are not looked i
       },
     },
   )
-  const body = many(1000, watched) as { messages: { id: string; parts: unknown[] }[] }
+  const body = many(1000, watched)
   expect(readAnswers(body, reply)).toEqual([])
   expect(reads).toBeLessThanOrEqual(3000)
   reads = 0
@@ -187,7 +187,7 @@ test('a body of many parts is refused, and parts of other types are not looked i
 test('bodies that answer nothing have no answers, and others are refused', async () => {
   const { reply, message } = await waitingIn('permission-once')
   const person = { role: 'user', parts: [{ type: 'text', text: 'Hello' }] }
-  const old = approving('per_old.x') as { messages: object[] }
+  const old = approving('per_old.x')
   for (const body of [
     {},
     { messages: [] },

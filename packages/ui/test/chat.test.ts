@@ -1,7 +1,8 @@
-import { AbstractChat, type ChatInit, type ChatStatus, DefaultChatTransport, type UIMessage } from 'ai'
+import { AbstractChat, type ChatInit, DefaultChatTransport, type UIMessage } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { sendWhenAnswered, uiTextOf } from '../src/client.ts'
 import type { UIDataParts, UIMetadata } from '../src/index.ts'
+import { createChatState } from './chat-state.ts'
 import { createStage } from './handler-stage.ts'
 import { toolsIn } from './make.ts'
 
@@ -10,28 +11,7 @@ type Message = UIMessage<UIMetadata, UIDataParts>
 /** What `useChat` is made of, without React. */
 class Chat extends AbstractChat<Message> {
   constructor(init: ChatInit<Message>) {
-    let messages: Message[] = []
-    const state = {
-      status: 'ready' as ChatStatus,
-      error: undefined,
-      get messages() {
-        return messages
-      },
-      set messages(all: Message[]) {
-        messages = all
-      },
-      pushMessage: (message: Message) => {
-        messages = [...messages, structuredClone(message)]
-      },
-      popMessage: () => {
-        messages = messages.slice(0, -1)
-      },
-      replaceMessage: (index: number, message: Message) => {
-        messages = messages.with(index, structuredClone(message))
-      },
-      snapshot: <T>(value: T): T => structuredClone(value),
-    }
-    super({ ...init, state })
+    super({ ...init, state: createChatState() })
   }
 }
 
@@ -92,7 +72,7 @@ describe('a page with the chat class of the AI SDK', () => {
       const [tool] = chat.lastMessage ? toolsIn(chat.lastMessage) : []
       expect(tool?.state).toBe(answer === 'reject' ? 'output-denied' : 'output-available')
     }
-    expect(answers).toEqual(['once', 'rejected: ', 'Blue', 'once'])
+    expect(answers).toEqual(['ls: once', 'pwd: rejected', '[["Blue"]]', 'ls: once'])
     expect(chat.messages).toHaveLength(8)
   })
 

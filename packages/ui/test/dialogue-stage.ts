@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { connect } from '@reply/core'
 import {
   holdAnswer,
@@ -11,7 +9,7 @@ import {
   scenarios,
   startModel,
 } from '@reply/testing'
-import { toListener } from '../../../examples/ui/node.ts'
+import { serve } from '../../reply/test/web/serve.ts'
 import { createChatHandler } from '../src/index.ts'
 
 const played = [
@@ -64,41 +62,35 @@ export async function startDialogueStage(version: string, sdk: 6 | 7) {
     return { handle, close }
   }
   let current = open()
-  const server = createServer(
-    toListener(async (request) => {
-      const { pathname, searchParams } = new URL(request.url)
-      const name = searchParams.get('name') ?? ''
-      switch (pathname) {
-        case '/control/held':
-          await model.held(name)
-          return new Response('')
-        case '/control/release':
-          model.release(name)
-          return new Response('')
-        case '/control/restart':
-          await current.close()
-          current = open()
-          return new Response('')
-        case '/control/saw':
-          return new Response(String(model.requests.some(({ body }) => JSON.stringify(body).includes(name))))
-        default:
-          return await current.handle(request)
-      }
-    }),
-  )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  const server = await serve(async (request) => {
+    const { pathname, searchParams } = new URL(request.url)
+    const name = searchParams.get('name') ?? ''
+    switch (pathname) {
+      case '/control/held':
+        await model.held(name)
+        return new Response('')
+      case '/control/release':
+        model.release(name)
+        return new Response('')
+      case '/control/restart':
+        await current.close()
+        current = open()
+        return new Response('')
+      case '/control/saw':
+        return new Response(String(model.requests.some(({ body }) => JSON.stringify(body).includes(name))))
+      default:
+        return await current.handle(request)
+    }
+  })
   return {
-    api: `${url}/api/chat`,
-    control: `${url}/control`,
+    api: `${server.url}/api/chat`,
+    control: `${server.url}/control`,
     opencode,
     model,
     errors,
     close: async () => {
       await current.close()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await server.close()
       await opencode.stop()
       await model.close()
     },

@@ -1,7 +1,8 @@
 import type { UIAsk } from '@reply/ui'
 import { sendWhenAnswered, uiTextOf } from '@reply/ui/client'
 import type * as Sdk from 'ai'
-import type { ChatInit, ChatState, ChatStatus, UIMessage } from 'ai'
+import type { ChatInit, UIMessage } from 'ai'
+import { createChatState } from './chat-state.ts'
 
 /** What a dialogue needs of the AI SDK: 6 or 7. */
 export type SdkParts = Pick<typeof Sdk, 'AbstractChat' | 'DefaultChatTransport'>
@@ -13,7 +14,7 @@ export type Page = ReturnType<ReturnType<typeof pagesOf>>
 function pagesOf({ AbstractChat, DefaultChatTransport }: SdkParts, api: string) {
   class Chat extends AbstractChat<UIMessage> {
     constructor(init: ChatInit<UIMessage>) {
-      super({ ...init, state: createState(init.messages ?? []) })
+      super({ ...init, state: createChatState(init.messages) })
     }
   }
   return (id: string, messages: readonly UIMessage[] = []) => {
@@ -33,7 +34,7 @@ function pagesOf({ AbstractChat, DefaultChatTransport }: SdkParts, api: string) 
       /** The parts of all messages. */
       parts: () => chat.messages.flatMap(({ parts }) => parts),
       /** How the last message ended. */
-      outcome: () => Object(chat.lastMessage?.metadata).outcome as unknown,
+      outcome: (): unknown => Object(chat.lastMessage?.metadata).outcome,
       /** Resolves once the agent waits for an answer, and the page takes it. */
       asked: () => until(() => chat.status === 'ready' && approvalIn(chat.messages) !== undefined),
       /** Resolves once the agent waits for an answer to a permission, or the reply has ended. */
@@ -53,30 +54,6 @@ function pagesOf({ AbstractChat, DefaultChatTransport }: SdkParts, api: string) 
       /** Resolves once the reply has ended. */
       ended: () => until(() => chat.status === 'ready' && Object(chat.lastMessage?.metadata).outcome !== undefined),
     }
-  }
-}
-
-function createState(initial: readonly UIMessage[]): ChatState<UIMessage> {
-  let messages = [...initial]
-  return {
-    status: 'ready' as ChatStatus,
-    error: undefined,
-    get messages() {
-      return messages
-    },
-    set messages(all) {
-      messages = all
-    },
-    pushMessage: (message) => {
-      messages = [...messages, message]
-    },
-    popMessage: () => {
-      messages = messages.slice(0, -1)
-    },
-    replaceMessage: (index, message) => {
-      messages = messages.map((each, at) => (at === index ? structuredClone(message) : each))
-    },
-    snapshot: (value) => structuredClone(value),
   }
 }
 

@@ -1,45 +1,47 @@
 import type { Ask } from '@reply/core'
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
 import { describe, expect, test } from 'vitest'
+import type { UIDataParts, UIMetadata } from '../src/index.ts'
 import { type Chunk, chunksOf, createStage, get, post, prompt } from './handler-stage.ts'
 
-type Part = UIMessage['parts'][number] & { readonly approval?: { readonly id: string } }
+type Message = UIMessage<UIMetadata, UIDataParts>
+type Part = Message['parts'][number]
 
 /** The message that a page has after these chunks. */
-async function messageOf(chunks: readonly Chunk[]): Promise<UIMessage> {
+async function messageOf(chunks: readonly Chunk[]): Promise<Message> {
   const stream = new ReadableStream<UIMessageChunk>({
     start: (controller) => {
       for (const chunk of chunks) controller.enqueue(chunk as UIMessageChunk)
       controller.close()
     },
   })
-  let last: UIMessage | undefined
-  for await (const message of readUIMessageStream({ stream })) last = message
+  let last: Message | undefined
+  for await (const message of readUIMessageStream<Message>({ stream })) last = message
   if (!last) throw new Error('There is no message.')
   return last
 }
 
 /** The message after a person pressed a button at each permission. */
-function approve(message: UIMessage, approved: boolean, reason?: string): UIMessage {
-  const parts = message.parts.map((part: Part) =>
-    part.type === 'dynamic-tool' && part.state === 'approval-requested'
-      ? { ...part, state: 'approval-responded', approval: { id: part.approval.id, approved, reason } }
-      : part,
-  )
-  return { ...message, parts: parts as UIMessage['parts'] }
+function approve(message: Message, approved: boolean, reason?: string): Message {
+  const parts = message.parts.map((part): Part => {
+    if (part.type !== 'dynamic-tool' || part.state !== 'approval-requested') return part
+    const approval = { id: part.approval.id, approved, ...(reason !== undefined && { reason }) }
+    return { ...part, state: 'approval-responded', approval }
+  })
+  return { ...message, parts }
 }
 
 /** The body of a POST that `useChat` sends after an answer. */
-function answer(message: UIMessage, more: object = {}, id = 'mine') {
+function answer(message: Message, more: object = {}, id = 'mine') {
   const user = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'permission' }] }
   return { id, messages: [user, message], trigger: 'submit-message', messageId: message.id, ...more }
 }
 
 /** The data of the ask in a message. */
-function askIn(message: UIMessage): { readonly id: string } {
+function askIn(message: Message): { readonly id: string } {
   const part = message.parts.find(({ type }) => type === 'data-ask')
   if (part?.type !== 'data-ask') throw new Error('Nothing is asked.')
-  return part.data as { readonly id: string }
+  return part.data
 }
 
 /** A stage whose agent waits for an answer to the prompt's ask, and the message that shows it. */
@@ -55,9 +57,9 @@ async function refusal(response: Response): Promise<readonly [number, string]> {
 
 describe('an answer', () => {
   test.each([
-    ['once', true, undefined, 'once'],
-    ['always', true, 'always', 'always'],
-    ['a rejection with a reason', false, 'Use the other one.', 'rejected: Use the other one.'],
+    ['once', true, undefined, 'ls: once'],
+    ['always', true, 'always', 'ls: always'],
+    ['a rejection with a reason', false, 'Use the other one.', 'ls: rejected Use the other one.'],
   ] as const)('to a permission is sent: %s', async (_, approved, reason, sent) => {
     const { handle, answers, message, client } = await asked('run ls')
     const chunks = await chunksOf(await handle(post(answer(approve(message, approved, reason)))))
@@ -70,18 +72,21 @@ describe('an answer', () => {
 
   test('to a question is sent', async () => {
     const { handle, answers, message } = await asked('question')
-    const parts = message.parts.map((part) =>
-      part.type === 'dynamic-tool' ? { ...part, state: 'output-available', output: [['Blue']] } : part,
+    const parts = message.parts.map(
+      (part): Part =>
+        part.type === 'dynamic-tool' && part.state === 'input-available'
+          ? { ...part, state: 'output-available', output: [['Blue']] }
+          : part,
     )
-    await chunksOf(await handle(post(answer({ ...message, parts: parts as UIMessage['parts'] }))))
-    expect(answers).toEqual(['Blue'])
+    await chunksOf(await handle(post(answer({ ...message, parts }))))
+    expect(answers).toEqual(['[["Blue"]]'])
   })
 
   test('to a sub-agent is sent in the body', async () => {
     const { handle, answers, message } = await asked('delegate')
     const body = answer(message, { answers: [{ id: askIn(message).id, answer: 'once' }] })
     const chunks = await chunksOf(await handle(post(body)))
-    expect(answers).toEqual(['once'])
+    expect(answers).toEqual(['ls: once'])
     expect(chunks.at(-1)).toMatchObject({ type: 'finish', messageMetadata: { outcome: 'completed' } })
   })
 
@@ -89,7 +94,7 @@ describe('an answer', () => {
     const { handle, answers } = await asked('run ls')
     const message = await messageOf(await chunksOf(await handle(get())))
     await chunksOf(await handle(post(answer(approve(message, true)))))
-    expect(answers).toEqual(['once'])
+    expect(answers).toEqual(['ls: once'])
   })
 })
 
@@ -125,10 +130,13 @@ describe('refused, and nothing is sent:', () => {
   ])('%s', async (_, id) => {
     const { handle, answers, message } = await asked('run ls')
     const forged = approve(message, true)
-    const parts = forged.parts.map((part) =>
-      part.type === 'dynamic-tool' ? { ...part, approval: { id, approved: true } } : part,
+    const parts = forged.parts.map(
+      (part): Part =>
+        part.type === 'dynamic-tool' && part.state === 'approval-responded'
+          ? { ...part, approval: { id, approved: true } }
+          : part,
     )
-    const body = answer({ ...forged, parts: parts as UIMessage['parts'] })
+    const body = answer({ ...forged, parts })
     expect((await refusal(await handle(post(body))))[0]).toBe(409)
     const named = answer(message, { answers: [{ id, answer: 'once' }] })
     expect((await refusal(await handle(post(named))))[0]).toBe(409)
@@ -144,7 +152,7 @@ describe('refused, and nothing is sent:', () => {
     const shown = await messageOf(await chunksOf(await handle(get())))
     expect(JSON.stringify(shown)).toContain('rm -rf .')
     await chunksOf(await handle(post(answer(approve(shown, true)))))
-    expect(answers).toEqual(['once'])
+    expect(answers).toEqual(['rm -rf .: once'])
   })
 
   test('the same answer once more', async () => {
@@ -152,7 +160,7 @@ describe('refused, and nothing is sent:', () => {
     const body = answer(message, { answers: [{ id: askIn(message).id, answer: [['Red']] }] })
     await chunksOf(await handle(post(body)))
     expect((await refusal(await handle(post(body))))[0]).toBe(409)
-    expect(answers).toEqual(['Red'])
+    expect(answers).toEqual(['[["Red"]]'])
   })
 
   test('an answer after the run was stopped', async () => {
@@ -160,7 +168,7 @@ describe('refused, and nothing is sent:', () => {
     expect((await handle(new Request('https://app.example/api/chat/mine', { method: 'DELETE' }))).status).toBe(204)
     const [status, sentence] = await refusal(await handle(post(answer(approve(message, true)))))
     expect([status, sentence]).toEqual([409, expect.stringContaining('has ended')])
-    expect(answers).toEqual(['canceled'])
+    expect(answers).toEqual(['ls: canceled'])
   })
 
   test('an answer in the chat of other people, and in another chat of the same person', async () => {
@@ -210,7 +218,7 @@ describe('exactly one answer is sent, and the other one is told,', () => {
     await client.reject(ask)
     const body = answer(message, { answers: [{ id: askIn(message).id, answer: 'once' }] })
     expect((await refusal(await handle(post(body))))[0]).toBe(409)
-    expect(answers).toEqual(['rejected: '])
+    expect(answers).toEqual(['ls: rejected'])
   })
 
   test('if someone answers elsewhere at the same time', async () => {

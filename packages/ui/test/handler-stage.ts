@@ -1,6 +1,7 @@
 import type { Client } from '@reply/core'
-import { connectSource, createLocalAgent, type LocalRun, type SourcePrompt } from '@reply/core/source'
+import { connectSource, type LocalRun } from '@reply/core/source'
 import { onTestFinished } from 'vitest'
+import { createScriptedAgent } from '../../reply/test/web/scripted-agent.ts'
 import { type ChatHandlerOptions, createChatHandler } from '../src/index.ts'
 
 export interface Chunk {
@@ -13,23 +14,8 @@ export interface Chunk {
  * `run <command>`. The chat `mine` has the session `ses_1`, and `new` gets one with its first prompt. Other chats are foreign.
  */
 export function createStage(options: Partial<ChatHandlerOptions> = {}) {
-  const heard: SourcePrompt[] = []
-  const answers: string[] = []
-  const runs: LocalRun[] = []
+  const { agent, heard, answers, runs, run, say, permit, question } = createScriptedAgent(act)
   const errors: unknown[] = []
-  let sessions = 1
-  let asks = 0
-  const agent = createLocalAgent({
-    name: 'a scripted agent',
-    create: () => ({ sessionID: `ses_${++sessions}`, directory: '/project' }),
-    prompt: async (run, prompt) => {
-      heard.push(prompt)
-      runs.push(run)
-      act(run, prompt.text ?? '')
-    },
-    cancel: (run) => run.end({ type: 'aborted' }),
-  })
-  agent.update({ sessionID: 'ses_1', directory: '/project' })
   const real = connectSource(agent.source, { onError: (error) => errors.push(error) })
   const client = countingClient(real)
   const created = new Map<string, string>()
@@ -44,83 +30,15 @@ export function createStage(options: Partial<ChatHandlerOptions> = {}) {
     ...options,
   })
   onTestFinished(() => real.close())
-  return { agent, client, handle, heard, answers, runs, errors, created, run: () => runs.at(-1) ?? never() }
+  return { agent, client, handle, heard, answers, runs, errors, created, run }
 
   function act(run: LocalRun, text: string): void {
-    switch (text) {
-      case 'endless':
-        return run.write({ type: 'text', delta: 'On and on.', partID: 'endless' })
-      case 'question':
-        return question(run)
-      case 'delegate':
-        return delegate(run)
-      default:
-        if (text.startsWith('run ')) return permit(run, text.slice(4), () => run.end({ type: 'completed' }))
-        run.write({ type: 'text', delta: 'An answer.' })
-        run.end({ type: 'completed' })
-    }
-  }
-
-  /** Asks whether the agent may run the command, and goes on once that is answered. */
-  function permit(run: LocalRun, command: string, then: () => void): void {
-    const callID = `call_${++asks}`
-    const tool = (
-      status: 'running' | 'completed' | 'error',
-      more: { readonly error?: string; readonly output?: string } = {},
-    ): void => run.write({ type: 'tool', callID, tool: 'bash', state: { status, input: { command }, ...more } })
-    tool('running')
-    run.ask({
-      type: 'permission',
-      requestID: `per_${asks}`,
-      callID,
-      permission: 'bash',
-      patterns: [command],
-      always: [command],
-      title: command,
-      metadata: {},
-      reply: (answer) => {
-        answers.push(answer.type === 'rejected' ? `rejected: ${answer.message ?? ''}` : answer.type)
-        if (answer.type === 'canceled') return
-        if (answer.type === 'rejected') tool('error', { error: answer.message ?? 'Rejected.' })
-        else tool('completed', { output: 'done' })
-        setImmediate(then)
-      },
-    })
-  }
-
-  function question(run: LocalRun): void {
-    const callID = `call_${++asks}`
-    const questions = [
-      {
-        header: 'Color',
-        question: 'Which?',
-        options: [
-          { label: 'Red', description: '' },
-          { label: 'Blue', description: '' },
-        ],
-        multiple: false,
-        custom: false,
-      },
-    ]
-    const tool = (status: 'running' | 'completed', output?: string): void =>
-      run.write({
-        type: 'tool',
-        callID,
-        tool: 'question',
-        state: { status, input: { questions }, ...(output !== undefined && { output }) },
-      })
-    tool('running')
-    run.ask({
-      type: 'question',
-      requestID: `que_${asks}`,
-      callID,
-      questions,
-      reply: (answer) => {
-        answers.push(answer.type === 'answered' ? answer.answers.flat().join() : answer.type)
-        tool('completed', 'answered')
-        setImmediate(() => run.end({ type: 'completed' }))
-      },
-    })
+    const complete = (): void => run.end({ type: 'completed' })
+    if (text === 'endless') return run.write({ type: 'text', delta: 'On and on.', partID: 'endless' })
+    if (text === 'question') return question(run, [color], complete)
+    if (text === 'delegate') return delegate(run)
+    if (text.startsWith('run ')) return permit(run, text.slice(4), complete)
+    say(run, 'An answer.')
   }
 
   function delegate(run: LocalRun): void {
@@ -141,8 +59,12 @@ export function createStage(options: Partial<ChatHandlerOptions> = {}) {
   }
 }
 
-function never(): never {
-  throw new Error('Nothing has run.')
+const color = {
+  header: 'Color',
+  question: 'Which?',
+  options: ['Red', 'Blue'].map((label) => ({ label, description: '' })),
+  multiple: false,
+  custom: false,
 }
 
 /** A client that counts its open watches, and those that were begun. */

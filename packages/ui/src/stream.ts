@@ -27,7 +27,7 @@ export function toUIMessageStream(
   stream: ReplyStream,
   options?: UIStreamOptions & { readonly version?: 6 | undefined },
 ): ReadableStream<UIChunk>
-/** The same for version 7, whose chunks are more. */
+/** The same for version 7, which has more chunks. */
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions): ReadableStream<UIChunk7>
 export function toUIMessageStream(stream: ReplyStream, options: UIStreamOptions = {}): ReadableStream<UIChunk7> {
   const feed = feedOf(stream)
@@ -70,7 +70,7 @@ function projectionOf(feed: StreamFeed, options: UIStreamOptions): UIProjection<
   }
 }
 
-/** The states of one stream, for all who read it. */
+/** The states of one stream, for all of its readers. */
 interface StreamFeed extends Feed {
   /** Whether no more will come. */
   readonly hasEnded: boolean

@@ -40,7 +40,7 @@ type Place = readonly [message: number, part: number]
 /** The run of the agent itself, or of a sub-agent. */
 interface Agent {
   readonly subagentRunId: string | undefined
-  /** The last state, which is what the client has. Undefined before the first. */
+  /** The last state that the client was sent. Undefined before the first. */
   reply: Reply | undefined
   /** The last part that is shown. Another one that becomes shown has to come after it. */
   last: Place
@@ -117,7 +117,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     if (message.completedAt !== undefined) finishStep(agent, message, index)
   }
 
-  /** Says what is new of a message whose known parts are where they were. */
+  /** Emits the new parts of a message whose known parts have not moved. */
   function projectParts(agent: Agent, before: Message | undefined, message: Message, index: number): void {
     const chunksBefore = before === undefined ? [] : partChunks(before)
     let offset = 0
@@ -160,7 +160,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     }
   }
 
-  /** Says what a text has gained. */
+  /** Emits the text that was added to a part. */
   function projectText(agent: Agent, known: string | undefined, part: TextLike, place: Place): void {
     const text = shownText(part)
     if (text === undefined || !text.startsWith(known ?? '')) {
@@ -206,7 +206,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     for (const id of [...open.keys()]) closeText(id)
   }
 
-  /** Says a call once its input is known, then what its sub-agent does, and then its result. */
+  /** Emits a call once its input is known, then the events of its sub-agent, and then its result. */
   function projectCall(agent: Agent, before: ToolPart | undefined, part: ToolPart, place: Place): void {
     if (!isShownPart(part)) {
       if (before) isOutdated = true
@@ -302,7 +302,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     }
   }
 
-  /** Says the checklist if the run wrote it: all of it once, then what has changed. */
+  /** Emits the checklist if the run wrote it: first as a whole, then its changes. */
   function projectTodos(agent: Agent, reply: Reply): void {
     agent.todos = reply.todos
     const todos = ownTodosOf(reply)
@@ -319,7 +319,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     if (patch.length > 0) emit({ type: 'ACTIVITY_DELTA', ...fields, patch })
   }
 
-  /** Says what a sub-agent does, once there is anything to say. */
+  /** Emits the events of a sub-agent, once it has any. */
   function projectChild(parent: Agent, children: readonly Child[], index: number): void {
     const child = children[index]
     if (child === undefined) return
@@ -374,7 +374,7 @@ export function createAgents(emit: (event: AgUiEvent) => void): Agents {
     emit({ type: 'STEP_STARTED', stepName: agent.step, ...of(agent) })
   }
 
-  /** Ends the open step. With a message, only its own, and says what it cost. */
+  /** Ends the open step, with its cost. With a message, only the step of that message. */
   function finishStep(agent: Agent, message?: Message, index?: number): void {
     const { step } = agent
     if (step === undefined || (index !== undefined && step !== `step ${index + 1}`)) return
@@ -432,7 +432,7 @@ function createAgent(subagentRunId: string | undefined): Agent {
   }
 }
 
-/** The agent without what the client has of it. Its steps and its announcement stay, because they belong to the run. */
+/** The agent as if the client had nothing of it. Its steps and its announcement stay, because they belong to the run. */
 function restarted({ subagentRunId, steps, step, state, children }: Agent): Agent {
   return { ...createAgent(subagentRunId), steps, step, state, children: children.map(restarted) }
 }

@@ -28,7 +28,7 @@ interface Thread {
   runID: string | undefined
 }
 
-/** An interrupt that waits for its answer, or whose answer waits for those of the others. */
+/** An interrupt without an answer, or with one that is held back until the others have theirs. */
 interface Waiting {
   readonly interrupt: Interrupt
   readonly form: AnswerForm
@@ -79,7 +79,7 @@ export function agUi(options: AgUiOptions): Source {
     start: agent.check,
     // Some servers only take ids of this form for their threads.
     create: ({ directory }) => ({ sessionID: crypto.randomUUID(), directory }),
-    // What an agent keeps of earlier runs can't be read, so such sessions have only what their runs emit.
+    // The agent's own history can't be read, so such sessions only have the output of their runs.
     ...(keepsThreads
       ? { find: async ({ sessionID, directory }: SessionRef) => ({ sessionID, directory }) }
       : { read: async () => {} }),
@@ -173,7 +173,7 @@ export function agUi(options: AgUiOptions): Source {
     return {}
   }
 
-  /** Writes a stream to its run until it ends, and then ends the run or asks what it waits for. Never rejects. */
+  /** Writes a stream to its run until it ends. Then ends the run, or asks its interrupts. Never rejects. */
   async function readStream(work: Work, events: AsyncIterable<unknown>, runID: string): Promise<void> {
     const { run, reader, abort } = work
     let broken: unknown
@@ -296,7 +296,7 @@ export function agUi(options: AgUiOptions): Source {
     }
   }
 
-  /** Ends a run: its stream, or what waits for an answer. */
+  /** Ends a run: its stream, or its pending asks. */
   async function cancelRun(run: LocalRun): Promise<void> {
     const work = works.get(run)
     if (!work)
@@ -329,7 +329,7 @@ export function agUi(options: AgUiOptions): Source {
     }
   }
 
-  /** Returns an interrupt as an ask: a permission for a yes or no to what the agent is about to do, and a question for all else. */
+  /** Returns an interrupt as an ask: a permission if it asks to approve an action, and otherwise a question. */
   function askOf({ reader }: Work, { interrupt, form }: Waiting): AskContent {
     const { title, questions, always, metadata } = askMetadataOf(interrupt)
     if (form.type !== 'approval') {
@@ -349,7 +349,7 @@ export function agUi(options: AgUiOptions): Source {
       patterns: [],
       always: form.always ? (always ?? [form.always.label]) : [],
       title: shownTitle,
-      // What a title has no place for is a part of what a person decides about.
+      // People decide about the whole message, so the lines that don't fit into the title are shown, too.
       metadata: {
         ...(!isWhole && { message: interrupt.message }),
         ...(notes.length > 0 && { notes }),

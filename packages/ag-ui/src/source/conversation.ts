@@ -1,6 +1,6 @@
 import type { SnapshotMessage } from './decode/event.ts'
 
-/** A message as it is sent to the agent: what we wrote, or what a snapshot of the agent had. */
+/** A message as it is sent to the agent: our own, or one from a snapshot of the agent. */
 export type SentMessage = Readonly<Record<string, unknown>> & { readonly id: string; readonly role: string }
 
 /** A call in a message of ours. */

@@ -12,7 +12,7 @@ import {
 } from './decode/event.ts'
 import { patched } from './decode/patch.ts'
 
-/** How a stream of the agent ended: what it said, or `cut` if it ended without saying so. */
+/** How a stream of the agent ended: the outcome that it reported, or `cut` if it reported none. */
 export type StreamEnd =
   | WireOutcome
   | { readonly type: 'failed'; readonly message: string; readonly code: string | undefined }
@@ -29,14 +29,14 @@ export interface AskedCall {
 export interface RunReader {
   /** Begins to read a stream. */
   begin(): void
-  /** Writes what an event says. */
+  /** Writes an event. */
   push(event: WireEvent): void
   /**
    * What may follow in the stream: `more` until the agent says that the run has ended, and also after that while a call has no
    * result. Otherwise `end` after an end, and `nothing` after a failure.
    */
   expects(): 'more' | 'end' | 'nothing'
-  /** Closes what the stream left open, and returns how it ended. */
+  /** Closes the texts and calls that are still open, and returns how the stream ended. */
   end(): StreamEnd
   /** The run of an interrupt: the sub-agent's that asks, or the prompt's own. */
   runOf(interrupt: Interrupt): LocalRun
@@ -75,7 +75,7 @@ interface Lane {
   isStepOver: boolean
   /** Whether the step has a part. One without has no message. */
   hasParts: boolean
-  /** The texts and thoughts, by kind and the agent's id: where each one is, and what it says. */
+  /** The texts and thoughts with their places, by kind and the agent's id. */
   readonly texts: Map<string, LaneText>
   /** The keys of the open text and of the open thought. */
   readonly open: Map<'text' | 'reasoning', string>
@@ -417,7 +417,7 @@ export function createRunReader(options: RunReaderOptions): RunReader {
   }
 
   /**
-   * Replaces what was said since the prompt. A snapshot that doesn't have the prompt by its id is older, or has other ids: it then
+   * Replaces everything since the prompt. A snapshot that doesn't have the prompt by its id is older, or has other ids: it then
    * takes nothing back.
    */
   function applySnapshot(messages: readonly SnapshotMessage[]): void {
@@ -458,7 +458,7 @@ export function createRunReader(options: RunReaderOptions): RunReader {
     for (const message of messages) applyMessage(lane, message, renamed)
   }
 
-  /** Writes what a message of a snapshot has beyond what was shown. */
+  /** Writes the part of a snapshot's message that was not shown yet. */
   function applyMessage(lane: Lane, message: SnapshotMessage, renamed: ReadonlyMap<string, string>): void {
     const { id, role, text, toolCallID, raw } = message
     if (role === 'tool' && toolCallID !== undefined) {

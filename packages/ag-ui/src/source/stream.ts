@@ -107,7 +107,7 @@ function createServer(options: AgUiServerOptions, clock: Clock, onError: OnError
     }
   }
 
-  /** Returns the body of an event stream. Rejects with what the server says otherwise. */
+  /** Returns the body of an event stream. Rejects with the server's message if it is anything else. */
   async function requireStream(response: Response): Promise<ReadableStream<Uint8Array>> {
     const { status, body } = response
     const type = response.headers.get('content-type') ?? 'no type'

@@ -12,7 +12,7 @@ export const eventStreamHeaders = {
 
 /** Says what one reader lacks, in the chunks of the protocol. */
 export interface ReaderProjection<State = Reply> {
-  /** Returns what is new in this state. */
+  /** Returns the chunks that are new in this state. */
   next(state: State): readonly unknown[]
   /** Whether nothing will be new any more. */
   readonly ended: boolean
@@ -39,7 +39,7 @@ export interface ReaderOptions<State = Reply> {
 }
 
 /**
- * Returns a reply as server-sent events. Each read gets what the reader lacks of the newest state, so a slow reader skips
+ * Returns a reply as server-sent events. Each read gets the difference to the newest state, so a slow reader skips
  * states, and nothing is buffered. A comment keeps proxies from closing a stream in which nothing happens for a while.
  */
 export function createReader<State = Reply>(options: ReaderOptions<State>): ReadableStream<Uint8Array> {

@@ -45,7 +45,7 @@ export function refusalResponse({ status, message, headers }: Refusal): Response
 }
 
 /**
- * Returns what a browser gets for an error. Messages of unexpected errors may name servers and paths, so they only go to
+ * Returns the refusal that a browser gets for an error. Messages of unexpected errors may name servers and paths, so they only go to
  * `onError`. `unknown` is the refusal of a session that doesn't exist.
  */
 export function toRefusal(

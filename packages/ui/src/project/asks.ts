@@ -11,7 +11,7 @@ import {
 import { askDigest, permissionAnswers } from '@reply/core/internal'
 import type { UIAsk } from '../chunk.ts'
 
-/** The asks of a reply by what a projection looks them up by. */
+/** Looks up the asks of a reply. */
 export interface AskIndex {
   /** The ask that a call of the reply itself waits for, or else the one that it waited for last. */
   of(part: ToolPart): Ask | undefined

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { fieldOf } from '../fields.ts'
 import type { ToolView } from './tool.ts'
 
-/** What a page says that it has of a message. It decides only what that page gets, so a lie harms the liar alone. */
+/** The parts of a message that a page says it has. They only decide what that page gets, so a page that lies harms itself alone. */
 export interface Have {
   /** The message's id. */
   readonly id: string

@@ -40,7 +40,7 @@ export interface UIProjectionOptions {
   readonly have?: UIMessageLike | undefined
 }
 
-/** Says step by step what one reader has not got yet of a reply. */
+/** Brings one reader up to date with a reply, step by step. */
 export interface UIProjection<Chunk = UIChunk> {
   /**
    * Returns the chunks that lead the reader from the last reply that you passed to this one. Empty if it has all of it, and
@@ -89,7 +89,7 @@ const noAsks: readonly Ask[] = []
  * a UI message stream in between. It keeps the last reply, and the texts of the step that is open.
  */
 export function createUIProjection(options?: UIProjectionOptions & { readonly version?: 6 | undefined }): UIProjection
-/** The same for version 7, whose chunks are more. */
+/** The same for version 7, which has more chunks. */
 export function createUIProjection(
   options: UIProjectionOptions & { readonly version?: 6 | 7 | undefined },
 ): UIProjection<UIChunk7>
@@ -141,7 +141,7 @@ export function createUIProjection(
     return chunks
   }
 
-  /** Says what is new in a state. */
+  /** Sends the difference between the last state and this one. */
   function tell(reply: Reply): void {
     tellMetadata(reply)
     syncMessages(reply)
@@ -207,7 +207,7 @@ export function createUIProjection(
       const message = messages[index]
       let old = before[index]
       if (!message || old === message) continue
-      // One that is inserted moves those behind it.
+      // An inserted message moves those behind it.
       if (old ? old.id !== message.id : byID) {
         byID ??= new Map(before.map((one) => [one.id, one]))
         old = byID.get(message.id)
@@ -340,7 +340,7 @@ export function createUIProjection(
     }
   }
 
-  /** Sends what a part lacks. */
+  /** Brings a part up to date. */
   function syncPart(edit: Edit, place: Place): void {
     const { part } = edit
     const { isAnew } = place
@@ -369,7 +369,7 @@ export function createUIProjection(
     }
   }
 
-  /** Sends what a text lacks. One that isn't open any more goes on as another one. */
+  /** Sends the missing text. A text that is already closed goes on under another id. */
   function syncText(partID: string, kind: OpenText['kind'], before: string, text: string): void {
     if (text === before) return
     const open = openTexts.get(partID)
@@ -395,7 +395,7 @@ export function createUIProjection(
     if (openTexts.size > maxOpenTexts) endOldest()
   }
 
-  /** Ends the text that began first, which bounds what a reader costs. If it is taken back later, a data part tells that. */
+  /** Ends the oldest text, so that the memory of a reader is bounded. If it is taken back later, a data part tells that. */
   function endOldest(): void {
     for (const [partID, { kind, id }] of openTexts) {
       out.push({ type: endOf(kind), id })
@@ -432,7 +432,7 @@ export function createUIProjection(
     if (isKnown) takeBack(part.id, before ? isUnfinished(before) : view !== undefined && !view.end)
   }
 
-  /** Sends what the reader lacks of a call, and the files that it returned. */
+  /** Brings a call up to date, and sends the files that it returned. */
   function syncTool(part: ToolPart, before: Part | undefined, { reply, isInStep, isAnew }: Place): void {
     if (isTodoTool(part.tool)) hasTodoTool = true
     if (part.status === 'abandoned') return isAnew ? undefined : abandon(part, before)

@@ -30,7 +30,7 @@ const titleLength = 120
 /** UTF-16 units of a running call's output. More would be sent again with each line. The whole output follows at the end. */
 const progressLength = 4096
 
-/** Returns what a page should know of a call, with the ask that it waits for. */
+/** Returns a call as a page shows it, with the ask that it waits for. */
 export function toolView(part: ToolPart, asks: AskIndex): ToolView {
   const { tool, state } = part
   const view = { tool, title: titleOf(part), isExecuted: true }

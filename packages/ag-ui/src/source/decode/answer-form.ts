@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Interrupt } from './event.ts'
 
-/** One choice: what is sent to the agent, and what people read. */
+/** One choice: the value for the agent, and the label for people. */
 export interface Choice {
   readonly value: unknown
   readonly label: string
@@ -116,7 +116,7 @@ function reviewOf(count: number): AnswerForm {
   }
 }
 
-/** Finds out what an interrupt expects. Without a schema that says so, the interrupt's reason tells approvals. */
+/** Returns the form of answer that an interrupt expects. Without a schema that tells, its reason decides whether it is an approval. */
 export function answerFormOf(interrupt: Interrupt): AnswerForm {
   const { schema, reason, message, toolCallID } = interrupt
   const review = reviewedCallOf(interrupt)
@@ -131,7 +131,7 @@ export function answerFormOf(interrupt: Interrupt): AnswerForm {
 const maxNoteDepth = 8
 
 /**
- * Returns what the schema of an approval says to people besides yes and no: its descriptions, and the titles of its choices. A chat
+ * Returns the texts for people in the schema of an approval: its descriptions, and the titles of its choices. A chat
  * has its own words for these, so that a person would decide without them.
  */
 export function notesOf(schema: unknown, depth = 0): readonly string[] {
@@ -148,7 +148,7 @@ function isPlainWord(text: string): boolean {
 }
 
 /**
- * Reads a schema as a yes or no to what the agent is about to do. Undefined for any other. Of the choices about a call, others than yes
+ * Reads a schema as the approval of an action. Undefined for any other. Of the choices about a call, others than yes
  * and no are not offered: as a question, people who may not allow anything could answer it.
  */
 function approvalOf(schema: JsonSchema, isOfCall: boolean): AnswerForm | undefined {

@@ -56,7 +56,7 @@ export type WireOutcome =
   | { readonly type: 'cancelled' }
   | { readonly type: 'interrupt'; readonly interrupts: readonly Interrupt[] }
 
-/** One event of an agent. Absent ids are those of what is open. */
+/** One event of an agent. Without an id, it belongs to the message or call that is open. */
 export type WireEvent = { readonly subagentID: string | undefined; readonly raw: unknown } & (
   | { readonly type: 'run-started' }
   | { readonly type: 'step' }
@@ -390,7 +390,7 @@ function customInterruptOf(given: unknown): Interrupt {
   }
 }
 
-/** Returns what a text is as JSON. A text that is none, and any other value, is returned as it is. */
+/** Parses a text as JSON. Returns any other value, and a text that isn't JSON, as it is. */
 function parsedJson(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {

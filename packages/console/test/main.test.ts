@@ -37,11 +37,11 @@ async function run(...args: string[]) {
 test('--help names every command, the exit codes and examples', async () => {
   const { code, out } = await run('--help')
   expect(code).toBe(0)
-  for (const word of ['watch', 'prompt', 'replay', 'record', 'demo', 'Exit codes', 'Examples'])
+  for (const word of ['watch', 'web', 'prompt', 'replay', 'record', 'demo', 'Exit codes', 'Examples'])
     expect(out).toContain(word)
   const codes = out.slice(out.indexOf('Exit codes'), out.indexOf('Environment'))
   for (const one of Object.values(EXIT)) expect(codes).toMatch(new RegExp(`\\b${one}\\b`))
-  for (const command of ['watch', 'prompt', 'replay', 'record', 'demo']) {
+  for (const command of ['watch', 'web', 'prompt', 'replay', 'record', 'demo']) {
     expect((await run(command, '--help')).out).toContain('Examples:')
   }
 })
@@ -127,6 +127,7 @@ test.each([
   ['no command', []],
   ['an unknown command', ['wach']],
   ['an unknown option', ['watch', '--sesion', 'x']],
+  ['a port that is none', ['web', '--port', '70000']],
   ['no text', ['prompt']],
   ['an empty text', ['prompt', ' ']],
   ['a speed that is none', ['replay', '--speed', 'fast', 'x']],

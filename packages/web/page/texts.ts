@@ -17,6 +17,18 @@ export const texts = {
   // The connection to the server
   notSent: 'The server can’t be reached, so it is not known whether this arrived. Look again in a moment.',
   failed: 'The server could not do this. Try again.',
+  unreachable: 'The server can’t be reached. Try again in a moment.',
+  connecting: 'Connecting…',
+  reconnecting: 'The connection is lost. It comes back by itself, and what follows is shown then.',
+  noToken: 'This address is not complete. Open the whole link, with all that follows the #.',
+  // The desk
+  desk: 'Runs',
+  deskNoToken: 'Open the whole address that `reply web` printed, with all that follows the #.',
+  noRuns: 'Nothing has run here yet. Send a prompt, and it is shown here.',
+  chooseRun: 'Choose a run.',
+  waitsFor: (asks: number) => (asks === 1 ? '1 question' : `${asks} questions`),
+  earlier: 'Earlier',
+  backToRuns: 'All runs',
   // The state of a run
   phases: {
     waiting: 'Waiting to begin',

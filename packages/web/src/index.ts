@@ -1,4 +1,7 @@
+export { createDesk, type Desk, type DeskOptions } from './desk/desk.ts'
+export { type ServeDeskOptions, type ServedDesk, serveDesk } from './desk/serve-desk.ts'
 export { createLinks, type LinkInput, type Links, type LinksOptions } from './links/links.ts'
+export { createPageFeed, type OpenPageFeed } from './serve/feed.ts'
 export { toNodeListener } from './serve/node.ts'
 export { createPages, type Pages, type PagesOptions } from './serve/pages.ts'
 export type {
@@ -15,5 +18,6 @@ export type {
 } from './serve/source.ts'
 export { applyDifference, type Change, differenceOf } from './state/difference.ts'
 export type { PageAccess } from './state/page-access.ts'
+export type { PageList, PageListItem } from './state/page-list.ts'
 export type { PageAnswer, PageReply, PageRun } from './state/page-run.ts'
 export { toPageRun } from './state/to-page-run.ts'

@@ -5,6 +5,7 @@ import type { PromptCommandOptions } from './commands/prompt.ts'
 import type { RecordCommandOptions } from './commands/record.ts'
 import type { ReplayCommandOptions } from './commands/replay.ts'
 import type { WatchCommandOptions } from './commands/watch.ts'
+import type { WebCommandOptions } from './commands/web.ts'
 import { ConsoleError } from './error.ts'
 import type { ProcessIO, Terminal } from './process-io.ts'
 import { DEFAULT_URL } from './server-url.ts'
@@ -57,6 +58,25 @@ export function createProgram(
     )
     .action(async (options: WatchCommandOptions) =>
       exit(await (await import('./commands/watch.ts')).watch(options, await loadIO())),
+    )
+
+  withServerOptions(addCommand('web'))
+    .description('show all replies on a server in the browser, and answer their questions and permissions there')
+    .argument('[url]', 'the OpenCode server, as with --url')
+    .option('--session <id>', 'only this session')
+    .option(
+      '--port <port>',
+      'serve the pages on this port of this computer (default: a free one)',
+      usageErrors(parsePort),
+    )
+    .addHelpText('after', examplesText(['reply web', 'reply web http://127.0.0.1:4096', 'reply web --port 4097']))
+    .action(async (url: string | undefined, options: WebCommandOptions) =>
+      exit(
+        await (await import('./commands/web.ts')).web(
+          url === undefined ? options : { ...options, url },
+          await loadIO(),
+        ),
+      ),
     )
 
   withAskOptions(withOutputOptions(withServerOptions(addCommand('prompt'))))
@@ -359,6 +379,13 @@ function isUnit(unit: string): unit is keyof typeof UNITS {
 function parseName(text: string): string {
   if (/^[A-Za-z\d][\w.-]*$/.test(text)) return text
   throw new ConsoleError('usage', `"${text}" is not a name. Use letters, digits, ".", "-" and "_".`)
+}
+
+/** Parses a port, for example `4097`. Throws `usage` for anything else. */
+export function parsePort(text: string): number {
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port < 65_536) return port
+  throw new ConsoleError('usage', `"${text}" is not a port. Use a number up to 65535, for example 4097.`)
 }
 
 /** Parses `9464`, which listens on this computer only, `0.0.0.0:9464` or `[::]:9464`. Throws `usage` for anything else. */

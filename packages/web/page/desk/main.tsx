@@ -1,4 +1,8 @@
+import '../view/styles.ts'
 import { render } from 'preact'
+import '../base.css'
+import '../view/view.css'
+import { Desk } from './desk.tsx'
 
 const root = document.getElementById('app')
-if (root) render(<p>…</p>, root)
+if (root) render(<Desk />, root)

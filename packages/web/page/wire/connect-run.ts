@@ -1,8 +1,9 @@
-import type { Answer, Ask, Clock } from '@reply/core'
+import type { Answer, Ask, Clock, FileChange } from '@reply/core'
 import { askDigest } from '@reply/core/internal'
 import type { PageAccess } from '../../src/state/page-access.ts'
 import type { PageRun } from '../../src/state/page-run.ts'
 import { type ConnectionState, openConnection } from './connection.ts'
+import { readDiff } from './decode.ts'
 
 /** The run to connect to, and who hears of it. */
 export interface RunConnectionOptions {
@@ -25,6 +26,10 @@ export interface RunConnection {
   answer(ask: Ask, answer: Answer): Promise<void>
   reject(ask: Ask, message?: string): Promise<void>
   stop(): Promise<void>
+  /** Reads the bytes of a file of the run. */
+  file(fileID: string): Promise<Uint8Array<ArrayBuffer>>
+  /** Reads what the whole session changed. */
+  diff(): Promise<readonly FileChange[]>
   close(): void
 }
 
@@ -47,6 +52,9 @@ export function connectRun(options: RunConnectionOptions): RunConnection {
     reject: async (ask, message) =>
       await connection.post('reject', { askID: ask.requestID, digest: askDigest(ask), message }),
     stop: async () => await connection.post('stop', {}),
+    file: async (fileID) =>
+      new Uint8Array(await (await connection.read(`files/${encodeURIComponent(fileID)}`)).arrayBuffer()),
+    diff: async () => readDiff(await (await connection.read('diff')).text()),
     close: connection.close,
   }
 }

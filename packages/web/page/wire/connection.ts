@@ -35,6 +35,8 @@ export interface ConnectionOptions<State> {
 export interface Connection {
   /** Sends something for people to do there. Rejects with an `Error` whose message is for people. */
   post(action: string, body: object): Promise<void>
+  /** Reads something that belongs to the run. Rejects likewise. */
+  read(path: string): Promise<Response>
   close(): void
 }
 
@@ -55,7 +57,7 @@ export function openConnection<State>(options: ConnectionOptions<State>): Connec
   let waitMs = shortestWaitMs
   tell('connecting')
   void run()
-  return { post, close }
+  return { post, read, close }
 
   function close(): void {
     isClosed = true
@@ -134,10 +136,19 @@ export function openConnection<State>(options: ConnectionOptions<State>): Connec
   }
 
   async function post(action: string, body: object): Promise<void> {
-    const init = { method: 'POST', headers: { ...headersOf(token), 'content-type': 'application/json' } }
-    const response = await load(`${url}/${action}`, { ...init, body: JSON.stringify(body) }).catch(() => undefined)
-    if (!response) throw new Error(texts.notSent)
-    if (response.status === 200) return
+    const headers = { ...headersOf(token), 'content-type': 'application/json' }
+    await send(action, { method: 'POST', headers, body: JSON.stringify(body) }, texts.notSent)
+  }
+
+  async function read(path: string): Promise<Response> {
+    return await send(path, { headers: headersOf(token) }, texts.unreachable)
+  }
+
+  /** Resolves with a response that is no refusal. */
+  async function send(path: string, init: RequestInit, unreachable: string): Promise<Response> {
+    const response = await load(`${url}/${path}`, init).catch(() => undefined)
+    if (!response) throw new Error(unreachable)
+    if (response.status === 200) return response
     throw new Error((await errorOf(response)) ?? texts.failed)
   }
 

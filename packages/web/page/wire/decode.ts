@@ -1,3 +1,4 @@
+import type { FileChange } from '@reply/core'
 import type { Change } from '../../src/state/difference.ts'
 import type { PageAccess } from '../../src/state/page-access.ts'
 
@@ -27,6 +28,11 @@ export function readStreamEvent(name: string | undefined, data: string): StreamE
 /** The state that the server's events make. */
 export function believedState<State>(state: unknown): State {
   return state as State
+}
+
+/** Reads the changes of a session. */
+export function readDiff(text: string): readonly FileChange[] {
+  return (JSON.parse(text) as { files: readonly FileChange[] }).files
 }
 
 /** Reads the sentence of a refusal. Undefined if the text has none. */

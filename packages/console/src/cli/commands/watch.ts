@@ -1,9 +1,8 @@
 import type { Reply, ReplyObserver } from '@reply/core'
-import { sessionsCure, unknownSessionIn } from '../../view/outcome.ts'
 import { openServer } from '../connection.ts'
-import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
+import { missingSession } from '../missing-session.ts'
 import { createOutput, noteWriter, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ServerOptions, shownUrl } from '../server-url.ts'
@@ -22,18 +21,11 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
   const { session, directory } = options
   const note = noteWriter(io, options)
   const url = shownUrl(options, io.env)
-  let rejectMissing: (error: ConsoleError) => void = () => {}
-  const missing = new Promise<never>((_, reject) => {
-    rejectMissing = reject
-  })
+  const missing = missingSession(session, url)
   const client = await openServer(options, io, note, {
     isShowing: () => output.isShowing(),
     missed: () => output.missedText(),
-    onFailure({ type, message }) {
-      if (type !== 'gone' || session === undefined || unknownSessionIn(message) !== session) return false
-      rejectMissing(new ConsoleError('missing', `No session ${session} at ${url}. ${sessionsCure}`))
-      return true
-    },
+    onFailure: missing.onFailure,
   })
   const output = createOutput(io, options, { prompt: true, client })
   note(`watching ${session ?? 'every session'} at ${url}. Press Control-C to stop`)
@@ -52,7 +44,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
     { observe: (reply) => [...observersFor(reply)] },
   )
   try {
-    return await Promise.race([exit.code, missing])
+    return await Promise.race([exit.code, missing.rejected])
   } finally {
     exit.stop()
     stop()

@@ -1,8 +1,10 @@
-import type { UIAsk } from '@reply/ui'
+import type { UIAsk, UIDataParts, UIMetadata } from '@reply/ui'
 import { sendWhenAnswered, uiTextOf } from '@reply/ui/client'
 import type * as Sdk from 'ai'
 import type { ChatInit, UIMessage } from 'ai'
 import { createChatState } from './chat-state.ts'
+
+type Message = UIMessage<UIMetadata, UIDataParts>
 
 /** What a dialogue needs of the AI SDK: 6 or 7. */
 export type SdkParts = Pick<typeof Sdk, 'AbstractChat' | 'DefaultChatTransport'>
@@ -12,12 +14,12 @@ export type Page = ReturnType<ReturnType<typeof pagesOf>>
 
 /** Opens pages before the handler at `api`. Each page has the chat's id, and the messages that it was given. */
 function pagesOf({ AbstractChat, DefaultChatTransport }: SdkParts, api: string) {
-  class Chat extends AbstractChat<UIMessage> {
-    constructor(init: ChatInit<UIMessage>) {
+  class Chat extends AbstractChat<Message> {
+    constructor(init: ChatInit<Message>) {
       super({ ...init, state: createChatState(init.messages) })
     }
   }
-  return (id: string, messages: readonly UIMessage[] = []) => {
+  return (id: string, messages: readonly Message[] = []) => {
     const errors: string[] = []
     const chat = new Chat({
       id,
@@ -34,7 +36,7 @@ function pagesOf({ AbstractChat, DefaultChatTransport }: SdkParts, api: string) 
       /** The parts of all messages. */
       parts: () => chat.messages.flatMap(({ parts }) => parts),
       /** How the last message ended. */
-      outcome: (): unknown => Object(chat.lastMessage?.metadata).outcome,
+      outcome: () => chat.lastMessage?.metadata?.outcome,
       /** Resolves once the agent waits for an answer, and the page takes it. */
       asked: () => until(() => chat.status === 'ready' && approvalIn(chat.messages) !== undefined),
       /** Resolves once the agent waits for an answer to a permission, or the reply has ended. */
@@ -42,7 +44,7 @@ function pagesOf({ AbstractChat, DefaultChatTransport }: SdkParts, api: string) 
         until(
           () =>
             chat.status === 'ready' &&
-            (approvalIn(chat.messages) !== undefined || Object(chat.lastMessage?.metadata).outcome !== undefined),
+            (approvalIn(chat.messages) !== undefined || chat.lastMessage?.metadata?.outcome !== undefined),
         ),
       /** Presses a button of the permission. */
       decide: async (approved: boolean, reason?: string) =>
@@ -52,12 +54,12 @@ function pagesOf({ AbstractChat, DefaultChatTransport }: SdkParts, api: string) 
           ...(reason !== undefined && { reason }),
         }),
       /** Resolves once the reply has ended. */
-      ended: () => until(() => chat.status === 'ready' && Object(chat.lastMessage?.metadata).outcome !== undefined),
+      ended: () => until(() => chat.status === 'ready' && chat.lastMessage?.metadata?.outcome !== undefined),
     }
   }
 }
 
-function approvalIn(messages: readonly UIMessage[]): string | undefined {
+function approvalIn(messages: readonly Message[]): string | undefined {
   for (const part of messages.flatMap(({ parts }) => parts))
     if (part.type === 'dynamic-tool' && part.state === 'approval-requested') return part.approval.id
   return undefined
@@ -91,8 +93,8 @@ interface Stage {
 
 /** What the page shows of the newest ask. */
 function askIn(page: Page): Pick<UIAsk, 'id' | 'toolCallId'> {
-  const part = page.parts().findLast(({ type }) => type === 'data-ask')
-  return part && 'data' in part ? (part.data as UIAsk) : fail('Nothing is asked.')
+  const part = page.parts().findLast((each) => each.type === 'data-ask')
+  return part ? part.data : fail('Nothing is asked.')
 }
 
 /** The status of a tool part, or how it was decided. */

@@ -1,6 +1,7 @@
 import type { Client } from '@reply/core'
 import { connectSource, type LocalRun } from '@reply/core/source'
 import { onTestFinished } from 'vitest'
+import { delegate } from '../../reply/test/source/local-agent.ts'
 import { createScriptedAgent } from '../../reply/test/web/scripted-agent.ts'
 import { type ChatHandlerOptions, createChatHandler } from '../src/index.ts'
 
@@ -36,26 +37,9 @@ export function createStage(options: Partial<ChatHandlerOptions> = {}) {
     const complete = (): void => run.end({ type: 'completed' })
     if (text === 'endless') return run.write({ type: 'text', delta: 'On and on.', partID: 'endless' })
     if (text === 'question') return question(run, [color], complete)
-    if (text === 'delegate') return delegate(run)
+    if (text === 'delegate') return delegate(run, permit)
     if (text.startsWith('run ')) return permit(run, text.slice(4), complete)
     say(run, 'An answer.')
-  }
-
-  function delegate(run: LocalRun): void {
-    const metadata = { sessionId: `${run.sessionID}_child` }
-    const input = { description: 'Look around' }
-    run.write({ type: 'tool', callID: 'task', tool: 'task', state: { status: 'running', input, metadata } })
-    const child = run.child({ sessionID: metadata.sessionId, title: 'Look around', text: 'Look.' })
-    permit(child, 'ls', () => {
-      child.end({ type: 'completed' })
-      run.write({
-        type: 'tool',
-        callID: 'task',
-        tool: 'task',
-        state: { status: 'completed', input, metadata, output: 'Looked.' },
-      })
-      run.end({ type: 'completed' })
-    })
   }
 }
 

@@ -26,7 +26,7 @@ export function createScripted(more: Partial<LocalAgentOptions> = {}) {
     if (text === 'wait') return
     if (text === 'permission' || text === 'always') return permit(run, text, () => run.end({ type: 'completed' }))
     if (text === 'question') return question(run)
-    if (text === 'delegate') return delegate(run)
+    if (text === 'delegate') return delegate(run, permit)
     run.write({ type: 'reasoning', delta: 'Hm.' }, { type: 'text', delta: 'An ' }, { type: 'text', delta: 'answer.' })
     run.end({ type: 'completed' })
   }
@@ -79,18 +79,20 @@ export function createScripted(more: Partial<LocalAgentOptions> = {}) {
       },
     })
   }
+}
 
-  function delegate(run: LocalRun): void {
-    const metadata = { sessionId: `${run.sessionID}_child` }
-    const input = { description: 'Look around' }
-    run.write({ type: 'tool', callID: 'task', tool: 'task', state: { status: 'running', input, metadata } })
-    const child = run.child({ sessionID: metadata.sessionId, title: 'Look around', text: 'Look.' })
-    permit(child, 'ls', () => {
-      child.end({ type: 'completed' })
-      run.write({ type: 'tool', callID: 'task', tool: 'task', state: { status: 'completed', input, metadata } })
-      run.end({ type: 'completed' })
-    })
-  }
+/** Starts a sub-agent that asks whether it may list files, and ends both runs once that is answered. */
+export function delegate(run: LocalRun, permit: (run: LocalRun, command: string, then: () => void) => void): void {
+  const metadata = { sessionId: `${run.sessionID}_child` }
+  const input = { description: 'Look around' }
+  const call = { type: 'tool', callID: 'task', tool: 'task' } as const
+  run.write({ ...call, state: { status: 'running', input, metadata } })
+  const child = run.child({ sessionID: metadata.sessionId, title: 'Look around', text: 'Look.' })
+  permit(child, 'ls', () => {
+    child.end({ type: 'completed' })
+    run.write({ ...call, state: { status: 'completed', input, metadata, output: 'Looked.' } })
+    run.end({ type: 'completed' })
+  })
 }
 
 /** One that can't be started. */

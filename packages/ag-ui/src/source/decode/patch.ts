@@ -110,8 +110,7 @@ function withKey(holder: object, key: string, given: Found | undefined, isAdded:
   if (!given && !Object.hasOwn(holder, key)) return undefined
   if (!Array.isArray(holder)) {
     if (given) return { value: { ...holder, [key]: given.value } }
-    const { [key]: _, ...rest } = holder as Readonly<Record<string, unknown>>
-    return { value: rest }
+    return { value: Object.fromEntries(Object.entries(holder).filter(([each]) => each !== key)) }
   }
   const at = key === '-' ? holder.length : Number(key)
   if (!Number.isInteger(at) || at < 0 || at > holder.length) return undefined

@@ -34,6 +34,7 @@ import { createListeners } from './members/listeners.ts'
 import { type BeatTiming, createMembership, type HeldLease } from './members/membership.ts'
 import { createActivity } from './notices/activity.ts'
 import type { NoticeTarget } from './notices/outbox.ts'
+import { createRunPages, type RunPages } from './pages/run-pages.ts'
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
 import type { ChatPlace } from './place.ts'
@@ -141,6 +142,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     fileReaders: createFileReaders({ config, requireSafe, clock, onError }),
     turns: createTurns(clock),
     transcriber: () => transcriber,
+    pages: () => runPages?.links,
     sessionReads: createSessionReads(),
     followRules: createFollowRules({
       state,
@@ -157,6 +159,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     onError,
   }
   let transcriber: Transcriber | undefined
+  let runPages: RunPages | undefined
   /** Those of the shards that take messages. */
   const intakes = new Map<string, Intake>()
   const shards = createOwnedShards({
@@ -303,6 +306,17 @@ export function createBridge(options: BridgeOptions): Bridge {
     emit,
     onError,
   })
+  const pageSource = {
+    state,
+    shardOf: rows.shardOf,
+    mirrors,
+    servers,
+    people,
+    answeredBy: host.answeredBy,
+    fileReaders: host.fileReaders,
+    act: actOnPage,
+    onError,
+  }
   let hasMenus = false
   let stopSweep = (): void => {}
   let stopHints = (): void => {}
@@ -323,6 +337,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     listener: (channel) => (request, response) => webhookOf(channel).listener(request, response),
     fetch: (channel) => async (request) => await webhookOf(channel).fetch(request),
     actOnPage,
+    page: async (request) =>
+      (await runPages?.handle(request)) ??
+      new Response(config.web ? 'not ready\n' : 'not found\n', { status: config.web ? 503 : 404 }),
+    pageAddress: config.web?.listen,
   }
 
   /** Receives an action on a page like a press, and resolves with what its person is told. */
@@ -419,6 +437,7 @@ export function createBridge(options: BridgeOptions): Bridge {
    * bridge is stopped meanwhile.
    */
   async function startOnce(): Promise<void> {
+    runPages = config.web && createRunPages({ ...pageSource, web: config.web, secret, clock })
     transcriber =
       config.transcribe && createTranscriber({ config: config.transcribe, secret, env: programEnv(), clock })
     const [created] = await Promise.all([
@@ -683,6 +702,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     await (membership.others() > 0 ? shards.handOver(shardsMs) : shards.stopAll(shardsMs))
     await waitAtMost(Promise.allSettled([listeners.stopAll()]), left(), clock)
     // Until here, others may have received something for the shards that are left, or answered a press that this process received.
+    runPages?.close()
     receiver.stop()
     stopHints()
     await waitAtMost(
@@ -841,4 +861,11 @@ export interface Bridge {
    * sure who it is before you call this.
    */
   actOnPage(channel: string, action: Omit<PageAction, 'type' | 'answer'>): Promise<string | undefined>
+  /**
+   * Responds to a request for the pages of runs, below the path of `web.publicUrl`. Responds with 404 if the config has no `web`, and
+   * with 503 before the start.
+   */
+  page(request: Request): Promise<Response>
+  /** Where the config wants the pages served, as `<host>:<port>`. Undefined if it doesn't say. */
+  readonly pageAddress?: string | undefined
 }

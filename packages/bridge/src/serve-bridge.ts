@@ -1,21 +1,25 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
+import { toNodeListener } from '@reply/web'
 import type { Bridge, BridgeStatus } from './bridge.ts'
 import { disconnectedMessage } from './chats/channel-status.ts'
 import type { BridgeMetrics } from './events/metrics.ts'
 
 /** Options of `serveBridge`. */
 export interface ServeOptions {
-  /** The bridge whose status and webhooks are served. */
-  readonly bridge: Pick<Bridge, 'status' | 'listener'>
+  /** The bridge whose status, webhooks and pages are served. */
+  readonly bridge: Pick<Bridge, 'status' | 'listener'> & Partial<Pick<Bridge, 'page'>>
   /** Served at `/metrics`. Default: none, so `/metrics` responds with 404. */
   readonly metrics?: Pick<BridgeMetrics, 'text' | 'contentType'> | undefined
   /** The address to listen on. Default: `127.0.0.1`, which only this computer can reach. */
   readonly host?: string | undefined
   /** The port to listen on. 0 chooses a free one. */
   readonly port: number
-  /** `webhooks`: only `/webhooks/<channel>`. `health`: everything else. Default: `all`. */
-  readonly serves?: 'all' | 'webhooks' | 'health' | undefined
+  /**
+   * `webhooks`: only `/webhooks/<channel>`. `health`: health and metrics. `pages`: only the pages of runs. `public`: webhooks and pages.
+   * Default: `all`.
+   */
+  readonly serves?: 'all' | 'webhooks' | 'health' | 'pages' | 'public' | undefined
   /**
    * Host names that can be used to request health and metrics, besides `localhost`, `host` and any IP address. This stops
    * web pages from reading them through a name that resolves to this computer. Webhooks are signed and accept any name.
@@ -60,12 +64,14 @@ const maxHeaders = 100
  * - `/readyz/<channel>`: the same for one channel.
  * - `/metrics`: metrics in the Prometheus text format.
  * - `/webhooks/<channel>`: requests of the channel's platform. Put TLS in front.
+ * - Every other path: the pages of runs, if the config has `web`. Put TLS in front.
  *
  * Health and metrics respond with 421 to a `Host` that is not allowed. Rejects if it can't listen on the address.
  */
 export async function serveBridge(options: ServeOptions): Promise<ServedBridge> {
   const { bridge, metrics, host = '127.0.0.1', port, serves = 'all' } = options
   const { headMs, requestMs, idleMs, maxConnections } = { ...defaultLimits, ...options.limits }
+  const pages = bridge.page && toNodeListener(bridge.page)
   const allowedNames = new Set(['localhost', host, ...(options.allowedHosts ?? [])].map(plainName))
   const server = createServer(
     {
@@ -106,8 +112,12 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = (request.url ?? '').split('?')
     const [, channel] = /^\/webhooks\/([\w-]+)$/.exec(path) ?? []
-    if (channel !== undefined && serves !== 'health') return bridge.listener(channel)(request, response)
-    if (serves === 'webhooks' || !/^\/(?:healthz|readyz|readyz\/[\w-]+|metrics)$/.test(path))
+    if (channel !== undefined && serves !== 'health' && serves !== 'pages')
+      return bridge.listener(channel)(request, response)
+    const isHealth = /^\/(?:healthz|readyz|readyz\/[\w-]+|metrics)$/.test(path)
+    if (pages && (serves === 'pages' || serves === 'public' || (serves === 'all' && !isHealth)))
+      return pages(request, response)
+    if (!isHealth || serves === 'webhooks' || serves === 'pages' || serves === 'public')
       return respond(response, 404, 'not found')
     if (!isHostAllowed(request.headers.host)) return respond(response, 421, wrongHost)
     if (request.method !== 'GET' && request.method !== 'HEAD') return respond(response, 405, 'Use GET.')

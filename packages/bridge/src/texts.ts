@@ -208,6 +208,8 @@ export const texts = {
   nothingRuns: 'Nothing is running here.',
   /** On the page of a run. */
   runOver: 'The run has ended.',
+  notBegun: 'The run has not begun yet.',
+  fileUnread: 'The file could not be read.',
   alreadyAnswered: 'This was already answered.',
   askChanged: 'The request has changed meanwhile. Look at it again before you answer.',
   answerNotOffered: 'This answer is not offered: the whole request has to be known first. Reject it, or wait a moment.',

@@ -20,6 +20,8 @@ export interface Chats {
   setPeople(people: BridgeConfig['people']): void
   /** Acts on the page of a run in the running bridge. */
   readonly actOnPage: Bridge['actOnPage']
+  /** Requests something of the pages of runs. */
+  readonly page: Bridge['page']
   /** Where the bridge takes webhooks, and what it says of itself. */
   readonly url: string
   close(): Promise<void>
@@ -37,6 +39,8 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly mirrors?: readonly (readonly string[])[]
   /** Default: voice notes are not set up. */
   readonly transcribe?: object
+  /** The config of the pages of runs. Its secret is `WEB_SECRET`. Default, also for an empty one: no pages. */
+  readonly web?: object
   /** Added to the server's entry in the config. */
   readonly server?: object
   /** The server's name in the config. Default: home. */
@@ -72,6 +76,10 @@ export async function startChats(options: {
     start,
     stop,
     setPeople: (people) => bridge?.setPeople(people),
+    page: async (request) => {
+      if (!bridge) throw new Error('No bridge runs.')
+      return await bridge.page(request)
+    },
     actOnPage: async (...given) => {
       if (!bridge) throw new Error('No bridge runs.')
       return await bridge.actOnPage(...given)
@@ -87,7 +95,7 @@ export async function startChats(options: {
 
   async function start(given: StartChats = {}): Promise<void> {
     const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {} } = given
-    const { observers, routes = {}, mirrors = [], transcribe, onEnd, more = {} } = given
+    const { observers, routes = {}, mirrors = [], transcribe, web, onEnd, more = {} } = given
     const {
       people = {
         ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },
@@ -103,11 +111,13 @@ export async function startChats(options: {
         routes,
         mirrors,
         ...(transcribe && { transcribe }),
+        ...(web && Object.keys(web).length > 0 && { web }),
       }),
       ...{ clock, connectTo },
       observers: [...(observers ?? []), (event) => event.type === 'member' && event.status === 'left' && onEnd?.()],
       store: storeOf(createMemoryStore({ memory, clock: given.storeClock ?? clock })),
-      secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
+      secret: (source) =>
+        'env' in source ? ({ ...secrets, WEB_SECRET: 'a secret of more than thirty-two bytes' }[source.env] ?? '') : '',
       load: async (type) => {
         const channel = channels.get(type) ?? named(more).find((one) => one.channel.type === type)?.channel
         if (channel) return channel

@@ -12,7 +12,7 @@ const importsByPackage: Readonly<Record<string, readonly string[]>> = {
   reply: [],
   sink: ['@reply/core'],
   ntfy: channelImports,
-  bridge: ['@reply/core', '@reply/sink'],
+  bridge: ['@reply/core', '@reply/sink', '@reply/web'],
   postgres: ['@reply/core', '@reply/sink', '@reply/bridge'],
   console: [
     '@reply/core',

@@ -1,6 +1,6 @@
 import type { FileChange, Reply } from '@reply/core'
 import { expect, test } from 'vitest'
-import { replyWith, settledWith, text } from './make.ts'
+import { asks, permits, questionOf, replyWith, settledWith, text } from './make.ts'
 import { createScene, type Scene, type SceneOptions } from './scene.ts'
 
 const diff = { data: 'b/diff', command: '/diff' }
@@ -82,6 +82,24 @@ test('the page stands beside the changed files, and in the last message of a lon
   long.show(settledWith([answer], changed(41), 40_000))
   await long.end()
   expect(shown(long).at(-1)).toEqual([`Done in 40s · 1 file · +41 −1. [Open](${pageHref})`, 'Diff=b/diff'])
+})
+
+test('the page is linked below a question and a permission while they wait', async () => {
+  const permission = permits()
+  const scene = createScene({ sink: { page } })
+  scene.show(replyWith([], { phase: 'blocked', asks: [asks(), permission] }))
+  await scene.pass(5000)
+  expect(scene.fake.screen().map(({ text: said }) => said.includes(`[Open](${pageHref})`))).toEqual([true, true])
+  scene.show(
+    replyWith([], { asks: [asks([questionOf()], { status: 'withdrawn' }), { ...permission, status: 'withdrawn' }] }),
+  )
+  await scene.pass(5000)
+  expect(
+    scene.fake
+      .screen()
+      .slice(0, 2)
+      .map(({ text: said }) => said.includes('[Open]')),
+  ).toEqual([false, false])
 })
 
 test('the page is not worth a message of its own where nothing is edited, and is not shown in quiet', async () => {

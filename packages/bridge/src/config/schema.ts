@@ -315,6 +315,39 @@ const transcribe = z
     'Remove `key` and `model`: they are for `url`.',
   )
 
+/** Pages of runs in the browser. */
+const web = z.strictObject({
+  publicUrl: z
+    .url({
+      protocol: /^https?$/,
+      error: 'Write the address where people reach the pages, such as "https://agents.example.org".',
+    })
+    .refine((url) => !hasCredentials(url) && !/[?#]/.test(url), 'Write the address without credentials, "?" and "#".')
+    .refine(
+      (url) => !URL.canParse(url) || url.startsWith('https:') || isLoopback(new URL(url).hostname),
+      'Use https, or a loopback address: anyone on the way could read the link and answer there.',
+    )
+    .describe('The address where people reach the pages. Chats link each run to its page there.'),
+  secret: z
+    .union([secretSource, z.tuple([secretSource], secretSource)], 'Write { "env": "NAME" }, or a list of those.')
+    .describe(
+      'Signs the links: at least 32 bytes, the same in all processes, for example from `openssl rand -base64 32`. To change it, write a list with the new one first, and remove the old one once its links have ended.',
+    ),
+  listen: z
+    .string()
+    .regex(/^(\[[\da-f:]+\]|[^:\s]+):\d{1,5}$/i, 'Write it as <host>:<port>, for example "127.0.0.1:4098".')
+    .optional()
+    .describe(
+      'The address on which `reply bridge` serves the pages, as `<host>:<port>`. Put TLS in front. Default: that of `--listen`.',
+    ),
+  linkHours: z
+    .number()
+    .min(1)
+    .max(720)
+    .default(24)
+    .describe('How long a link works after its run has begun, in hours.'),
+})
+
 /** A channel's entry: its `type` names the package that knows the other fields. */
 export const channelSchema = z.looseObject({
   type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'Write the name of a channel package, for example "telegram".'),
@@ -364,6 +397,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe(
       'How voice notes and other audio become text. Default: people who send some are told that it is not set up.',
+    ),
+  web: web
+    .optional()
+    .describe(
+      'Pages of runs in the browser, which chats link to. In a private chat, the person there can also answer and stop on the page. Default: none.',
     ),
   router: router.prefault({}),
   state: z

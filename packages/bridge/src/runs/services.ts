@@ -11,6 +11,7 @@ import type { FailedDeliveries } from '../failed/failed-deliveries.ts'
 import type { Tries } from '../failed/tries.ts'
 import type { HeldLease } from '../members/membership.ts'
 import type { Notices } from '../notices/notices.ts'
+import type { PageLinks } from '../pages/page-links.ts'
 import type { People } from '../people/people.ts'
 import type { FileReaders } from '../servers/file-readers.ts'
 import type { RequireSafe } from '../servers/safety.ts'
@@ -41,6 +42,8 @@ export interface BridgeServices {
   readonly requireSafe: RequireSafe
   /** Read the files that chats get. */
   readonly fileReaders: FileReaders
+  /** Returns undefined if the config has no pages. */
+  readonly pages: () => PageLinks | undefined
   /** Use `now` for times that are stored, and `wall` to compare with the times of platforms. */
   readonly clock: SteadyClock
   readonly asks: AskTimeouts

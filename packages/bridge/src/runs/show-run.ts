@@ -26,7 +26,7 @@ export interface FollowedSinks {
 }
 
 /** The services that a sink needs. */
-type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors' | 'fileReaders'>
+type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors' | 'fileReaders' | 'pages'>
 
 /**
  * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors whose channel
@@ -57,7 +57,7 @@ export function sinksFor(
  * to the message with the prompt.
  */
 function sinkFor(
-  { channels, people, config, fileReaders }: SinkServices,
+  { channels, people, config, fileReaders, pages }: SinkServices,
   newest: () => Execution,
   { isVerbose }: Route,
   { channel, chat }: ChatPlace,
@@ -83,6 +83,7 @@ function sinkFor(
       ...ownTexts,
     },
     label: id,
+    page: pages()?.urlFor(newest(), { channel, chat }),
     diff: { data: diffButton, command: '/diff' },
     keepsText: isClosingReply,
     readFile: fileReaders(server),

@@ -22,6 +22,7 @@ import type { HeldLease } from '../members/membership.ts'
 import type { Activity } from '../notices/activity.ts'
 import { createNotices } from '../notices/notices.ts'
 import type { NoticeTarget } from '../notices/outbox.ts'
+import { linkMsIn, type PageLinks } from '../pages/page-links.ts'
 import type { People } from '../people/people.ts'
 import type { RateLimit } from '../people/rate-limit.ts'
 import type { ChatPlace } from '../place.ts'
@@ -66,6 +67,8 @@ export interface ShardHost {
   readonly servers: ReadonlyMap<string, Client>
   readonly requireSafe: RequireSafe
   readonly fileReaders: FileReaders
+  /** As in `BridgeServices`. */
+  readonly pages: () => PageLinks | undefined
   readonly turns: Turns
   /** Returns the transcriber of the process. Undefined if the config has none. */
   readonly transcriber: () => Transcriber | undefined
@@ -161,7 +164,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     clock,
     onError,
   })
-  const registry = createRegistry({ state, mirrors, shard: name })
+  const registry = createRegistry({ state, mirrors, shard: name, pageMs: linkMsIn(config) })
   const onCounts = (counts: FailureCounts): void => host.onCounts(name, counts)
   const failed = createFailedDeliveries({
     state,
@@ -205,6 +208,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
     followRules: host.followRules,
     requireSafe: host.requireSafe,
     fileReaders,
+    pages: host.pages,
     clock,
     asks,
     answeredBy: host.answeredBy,

@@ -375,6 +375,7 @@ export function toSharedFact(text: string): z.infer<typeof sharedFact> {
 export const rowSchemas = {
   'execution/': execution,
   'newest/': execution,
+  'page/': execution,
   'stopping/': execution,
   'log/': lines,
   'route/': route,

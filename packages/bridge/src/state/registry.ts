@@ -70,6 +70,10 @@ export interface NewestRun {
 
 /** The prefix of the keys of all executions. */
 export const executionPrefix = 'execution/'
+/**
+ * The prefix of the keys of runs that are over, for their pages. They last as long as the links to them.
+ */
+export const pagePrefix = 'page/'
 /** Logs have rows of their own: they are up to 200 kB, and all executions are read at each start and sweep. */
 const logPrefix = 'log/'
 /** The prefix of the keys of the newest runs of sessions. */
@@ -98,8 +102,10 @@ export function createRegistry(options: {
   readonly mirrors: Mirrors
   /** The name of the shard. */
   readonly shard: string
+  /** How long runs that are over are kept for their pages, in ms. Default: there are no pages. */
+  readonly pageMs?: number | undefined
 }): Registry {
-  const { state, mirrors, shard } = options
+  const { state, mirrors, shard, pageMs } = options
   const replies = new Map<string, () => Reply | undefined>()
   return {
     newID,
@@ -120,6 +126,14 @@ export function createRegistry(options: {
   /** Returns the key of an execution. Mirrored places share their keys. */
   function executionKey(place: ChatPlace, id: string): string {
     return `${executionPrefix}${mirrors.keyOf(place)}/${id}`
+  }
+
+  /** Returns the writes that keep an execution for its page. Empty if there are no pages. */
+  function pageRows(execution: Execution): readonly PutWrite[] {
+    const { prompt, id, isSteer } = execution
+    if (pageMs === undefined || isSteer) return []
+    const key = `${pagePrefix}${mirrors.keyOf(prompt)}/${id}`
+    return [{ type: 'put', key, value: withoutPrompt(execution), expiresInMs: pageMs }]
   }
 
   /** Returns the key of the log of an execution. */
@@ -153,9 +167,9 @@ export function createRegistry(options: {
 
   /** Returns the write of the row of the session, or nothing for a run that does not count as its newest. */
   function writeNewest(execution: Execution): readonly PutWrite[] {
-    const { server, sessionID, isSteer, prompt } = execution
+    const { server, sessionID, isSteer } = execution
     if (sessionID === undefined || isSteer) return []
-    const value = JSON.stringify({ ...execution, prompt: { ...prompt, text: '', files: [] } } satisfies Execution)
+    const value = withoutPrompt(execution)
     return [
       { type: 'put', key: newestKey(server, sessionID), value, expiresInMs: newestMs },
       { type: 'put', key: homeKey(server, sessionID), value: shard, expiresInMs: newestMs },
@@ -169,7 +183,7 @@ export function createRegistry(options: {
   async function writesAtEnd(execution: Execution, own: OwnRows = {}): Promise<readonly Write[]> {
     return await state.withRetries(async () => {
       const [log, newest] = await Promise.all([renewedLog(execution, own), renewedNewest(execution, own)])
-      return [...log, ...newest]
+      return [...log, ...newest, ...pageRows(execution)]
     })
   }
 
@@ -332,4 +346,9 @@ function splitLines(from: LogLine['from'], text: string): readonly LogLine[] {
   return lines.flatMap((line) =>
     line.trim() === '' ? [] : [{ from, text: clip(line.replace(/\r/g, ''), mostOfLine) }],
   )
+}
+
+/** Returns an execution as it is stored where no one needs its text and its files, which may be long. */
+function withoutPrompt(execution: Execution): string {
+  return JSON.stringify({ ...execution, prompt: { ...execution.prompt, text: '', files: [] } } satisfies Execution)
 }

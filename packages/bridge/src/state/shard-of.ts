@@ -37,6 +37,7 @@ const shardedKinds: ReadonlySet<string> = new Set([
   'execution',
   'log',
   'newest',
+  'page',
   'failed',
   'notice',
   'unknown',

@@ -235,7 +235,7 @@ function shortened(source: string, maxLength: number, render: Render): string {
 export function smallLine(card: Card, { limits }: LayoutOptions): string {
   const line = escapedLine(card.source)
   const styled = limits.small?.(line) ?? `*${line}*`
-  return card.type === 'status' && card.link ? `${styled} · ${card.link}` : styled
+  return card.type === 'status' && card.link !== undefined ? `${styled} · ${card.link}` : styled
 }
 
 /** Returns the text with a backslash before each character that Markdown could read as a mark. */

@@ -45,7 +45,7 @@ export type Card =
     })
   | (CardFields & {
       readonly type: 'status'
-      /** A link behind the line, in Markdown. Not shown if it is empty. */
+      /** A link behind the line, in Markdown. Absent if there is none. */
       readonly link?: string | undefined
       /** It has no message of its own, and goes below growing text. */
       readonly isOnlyBelow?: true | undefined

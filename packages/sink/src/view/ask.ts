@@ -18,7 +18,7 @@ import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
 import { questionKey, requestIDOf } from '../ledger/keys.ts'
 import type { Button, Form } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
-import { clip, italic, literal, oneLine } from './format.ts'
+import { clip, italic, literal, oneLine, pageLink } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
 /** The cards of pending asks and the results of earlier ones, in the order in which they were asked. */
@@ -116,6 +116,7 @@ function questionCard(
       .map((line) => italic(line ?? ''))
       .filter((line) => line !== '')
       .join(' '),
+    pageLink(options),
   ]
   return {
     type: 'ask',
@@ -231,9 +232,14 @@ function permissionContent(ask: PermissionAsk, state: AskState, options: ViewOpt
   const closed = rejectFoot(texts.notAllShown, secret, options)
   return {
     ...content,
-    open: why === undefined ? allowFoot(ask, secret, options) : rejectFoot(why, secret, options),
-    closed,
+    open: withPageLink(why === undefined ? allowFoot(ask, secret, options) : rejectFoot(why, secret, options), options),
+    closed: withPageLink(closed, options),
   }
+}
+
+/** Returns the end of a permission with the link to the page of the run. */
+function withPageLink(foot: AskFoot, options: ViewOptions): AskFoot {
+  return { ...foot, source: [foot.source, pageLink(options)].filter((part) => part !== '').join(' · ') }
 }
 
 /** Returns why the permission can only be rejected. Undefined if it can be allowed once all of it is shown. */

@@ -4,7 +4,7 @@ import type { Card } from '../ledger/card.ts'
 import { changesKey, contextKey, doneKey, endingKey, stoppedKey } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
 import { filesToShow } from './attachment.ts'
-import { clip, italic, link, literal, smallPrint } from './format.ts'
+import { clip, italic, literal, pageLink, smallPrint } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
 /**
@@ -98,11 +98,6 @@ function changesCard(reply: Reply, options: ViewOptions): Card | undefined {
   const source = [smallPrint(text, options.small), pageLink(options)].filter(Boolean).join(' · ')
   if (source === '') return undefined
   return { type: 'note', key: changesKey, source, buttons: hasChanges ? diffButtons(options) : [] }
-}
-
-/** Returns the link to the page of the run, in Markdown. Empty if there is none. */
-function pageLink({ texts, page }: ViewOptions): string {
-  return page ? link(texts.openPage, page) : ''
 }
 
 /** Returns the text about the changed files. Empty if there are none. */

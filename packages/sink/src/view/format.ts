@@ -1,4 +1,5 @@
 import { escapeInvisible } from '@reply/core'
+import type { Texts } from '../texts.ts'
 
 /**
  * Escapes would be visible within a link, so an address must not become one. Its colon, or the dot of `www.`, is escaped,
@@ -23,10 +24,19 @@ export function smallPrint(text: string, small: ((line: string) => string) | und
   return line === '' || !small ? italic(text) : small(line)
 }
 
-/** Returns a link in Markdown. Empty if the text is blank. Parentheses in the address would end it. */
-export function link(text: string, { href }: URL): string {
-  const label = literal(text)
-  return label === '' ? '' : `[${label}](${href.replaceAll('(', '%28').replaceAll(')', '%29')})`
+/** Returns the link to the page of the run, in Markdown. Empty if there is none, or its text is blank. */
+export function pageLink({
+  texts,
+  page,
+}: {
+  readonly texts: Pick<Texts, 'openPage'>
+  readonly page?: URL | undefined
+}): string {
+  const label = literal(texts.openPage)
+  // Parentheses would end the address.
+  return page === undefined || label === ''
+    ? ''
+    : `[${label}](${page.href.replaceAll('(', '%28').replaceAll(')', '%29')})`
 }
 
 /** Returns the text as one line of at most `maxLength` UTF-16 units. Never splits a surrogate pair. */

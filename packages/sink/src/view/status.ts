@@ -4,7 +4,7 @@ import { earliest } from '../earliest.ts'
 import { statusKey } from '../ledger/keys.ts'
 import type { Texts } from '../texts.ts'
 import { type Activity, activityOf } from './activity.ts'
-import { link } from './format.ts'
+import { pageLink } from './format.ts'
 import type { TimedCard, ViewOptions } from './view.ts'
 
 /** The facts of a status line, in the order to show them. */
@@ -72,8 +72,10 @@ export function statusCard(reply: Reply, options: ViewOptions): TimedCard {
   const aloneAt = ownMessageFrom(reply, options)
   const nextAt = earliest(begin + (ticks + 1) * statusTickMs, now < aloneAt ? aloneAt : undefined)
   const isOnlyBelow = now < aloneAt && { isOnlyBelow: true as const }
-  const pageLink = options.page && { link: link(texts.openPage, options.page) }
-  return { card: { type: 'status', key: statusKey, source, ...pageLink, ...isOnlyBelow }, nextAt }
+  return {
+    card: { type: 'status', key: statusKey, source, link: pageLink(options) || undefined, ...isOnlyBelow },
+    nextAt,
+  }
 }
 
 /**

@@ -69,7 +69,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
     reload = () => void opened.reload()
     const served: ServedBridge[] = []
     try {
-      for (const address of addressesOf(options)) {
+      for (const address of addressesOf(options, opened.pageAddress)) {
         served.push(await serveBridge({ bridge: opened, metrics, ...address }))
         outputs.onNotice?.(`Serving ${served.at(-1)?.url}${paths[address.serves]}.`)
       }
@@ -94,13 +94,25 @@ const paths = {
   all: '/healthz, /readyz, /metrics and /webhooks/<channel>',
   webhooks: '/webhooks/<channel>',
   health: '/healthz, /readyz and /metrics',
+  pages: '/r/<run>',
+  public: '/webhooks/<channel> and /r/<run>',
 } as const
 
-/** Returns the addresses to serve, with what each serves. `listen` serves only webhooks if there is a `listenHealth`. */
-function addressesOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions) {
-  const main = listen && ({ ...listen, allowedHosts, serves: listenHealth ? 'webhooks' : 'all' } as const)
+/**
+ * Returns the addresses to serve, with what each serves. `listen` serves only what is public if there is a `listenHealth`. Pages have an
+ * address of their own if the config has one.
+ */
+function addressesOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions, pageAddress?: string) {
+  const main = listen && ({ ...listen, allowedHosts, serves: listenHealth ? 'public' : 'all' } as const)
+  const pages = pageAddress === undefined ? undefined : ({ ...addressIn(pageAddress), serves: 'pages' } as const)
   const health = listenHealth && ({ ...listenHealth, allowedHosts, serves: 'health' } as const)
-  return [main, health].filter((one) => one !== undefined)
+  return [main, health, pages].filter((one) => one !== undefined)
+}
+
+/** Reads `<host>:<port>`. */
+function addressIn(text: string): ListenAddress {
+  const at = text.lastIndexOf(':')
+  return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) }
 }
 
 /** Checks each part of the config, and prints what is missing. Exits with 1 if a bridge could not use all of it. */

@@ -1,0 +1,78 @@
+import type { Actor } from '@reply/sink'
+import type { Links, PagePerson } from '@reply/web'
+import type { BridgeConfig } from '../config/schema.ts'
+import type { People } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
+import type { Execution } from '../state/execution.ts'
+import { pageIDOf } from './run-id.ts'
+
+/** Makes the links to the pages of runs. */
+export interface PageLinks {
+  /**
+   * Returns the address of the page of a run, for a message in that place. In a private chat it is for the person there, who has the
+   * same rights on the page. Anyone in a shared chat can open a link, so there it only shows the run. The same as long as the
+   * person's rights are.
+   */
+  urlFor(execution: Execution, place: ChatPlace): URL
+}
+
+/** Who a link in a shared chat is for. */
+const anyone: PagePerson = { id: '', name: '' }
+
+/** Creates the links. They end `linkMs` after the start of their run. */
+export function createPageLinks({
+  links,
+  publicUrl,
+  linkMs,
+  people,
+}: {
+  readonly links: Pick<Links, 'sign'>
+  readonly publicUrl: string
+  readonly linkMs: number
+  readonly people: Pick<People, 'personOf'>
+}): PageLinks {
+  const base = new URL(publicUrl.endsWith('/') ? publicUrl : `${publicUrl}/`)
+  return { urlFor }
+
+  function urlFor(execution: Execution, place: ChatPlace): URL {
+    const runID = pageIDOf(execution)
+    const actor = ownerOf(execution, place)
+    const may = actor && people.personOf(place.channel, actor)?.may
+    const token = links.sign({
+      runID,
+      person: actor ? { id: personID(place.channel, actor), name: actor.name } : anyone,
+      rights: {
+        answer: may?.has('approve') === true || may?.has('prompt') === true,
+        stop: may?.has('prompt') === true || may?.has('admin') === true || may?.has('approve') === true,
+      },
+      until: execution.startedAt + linkMs,
+    })
+    const url = new URL(`r/${runID}`, base)
+    url.hash = token
+    return url
+  }
+
+  /** Returns the known person of a private chat: the author of the prompt, or the one with the id of the chat. Undefined in shared chats. */
+  function ownerOf({ prompt, followed }: Execution, { channel, chat }: ChatPlace): Actor | undefined {
+    if (chat.kind !== 'private') return undefined
+    const isOwn = !followed && prompt.channel === channel && prompt.chat.id === chat.id
+    const actor = isOwn ? prompt.actor : { id: chat.id, name: people.personOf(channel, chat)?.name ?? '' }
+    return people.personOf(channel, actor) ? actor : undefined
+  }
+}
+
+/** Returns how long links last, in ms. Undefined if the config has no pages. */
+export function linkMsIn({ web }: Pick<BridgeConfig, 'web'>): number | undefined {
+  return web && web.linkHours * 3_600_000
+}
+
+/** Returns the id of a person in a link: the channel, which has no colon, and the person's id there. */
+function personID(channel: string, { id }: Pick<Actor, 'id'>): string {
+  return `${channel}:${id}`
+}
+
+/** Returns the actor of a link. Undefined for one that is for anyone. */
+export function actorOf({ id, name }: PagePerson): { readonly channel: string; readonly actor: Actor } | undefined {
+  const end = id.indexOf(':')
+  return end === -1 ? undefined : { channel: id.slice(0, end), actor: { id: id.slice(end + 1), name } }
+}

@@ -16,7 +16,7 @@ export interface ViewStage {
   readonly page: Page
   /** What went wrong in the page: errors, violations of its policy, requests to elsewhere. */
   readonly problems: string[]
-  readonly show: (run: PageRun | null, access?: Access) => Promise<void>
+  readonly show: (run: PageRun | null, access?: Access, moment?: number) => Promise<void>
 }
 
 interface Access {
@@ -62,9 +62,9 @@ export async function openViewStage(browser: Browser, options: StageOptions = {}
     return await route.abort()
   })
   await page.goto(address)
-  const show = async (run: PageRun | null, access?: Access): Promise<void> => {
+  const show = async (run: PageRun | null, access?: Access, moment?: number): Promise<void> => {
     // Two frames: rows that were measured in the first are placed in the second.
-    await page.evaluate(`window.stage.show(${JSON.stringify(run)}, ${JSON.stringify(access) ?? 'undefined'})
+    await page.evaluate(`window.stage.show(${JSON.stringify(run)}, ${JSON.stringify(access)}, ${moment})
       new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
   }
   return { page, problems, show }

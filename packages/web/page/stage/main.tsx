@@ -7,7 +7,7 @@ import { RunView, type RunViewProps } from '../view/run-view.tsx'
 /** What tests and benchmarks do with the view of a run, in a page that has nothing else. */
 export interface Stage {
   /** Shows a run. `null` removes the one before, with all that was unfolded there. */
-  show(run: PageRun | null, access?: RunViewProps['access']): void
+  show(run: PageRun | null, access?: RunViewProps['access'], moment?: number): void
   /** Applies a change that came, and shows the newest state with the next frame, as the page of a run does. */
   change(changes: readonly Change[]): void
   /** What the reader did. */
@@ -27,6 +27,7 @@ const calls: unknown[][] = []
 const frames = createFrames()
 let newest: PageRun | undefined
 let newestAccess: RunViewProps['access']
+let newestMoment: number | undefined
 
 async function note(...call: unknown[]): Promise<void> {
   calls.push(call)
@@ -63,7 +64,7 @@ function paint(): void {
   render(
     newest ? (
       <main>
-        <RunView run={newest} access={newestAccess} actions={actions} sources={sources} />
+        <RunView run={newest} access={newestAccess} actions={actions} sources={sources} moment={newestMoment} />
       </main>
     ) : null,
     root,
@@ -71,9 +72,10 @@ function paint(): void {
 }
 
 const stage: Stage = {
-  show(run, access) {
+  show(run, access, moment) {
     newest = run ?? undefined
     newestAccess = access
+    newestMoment = moment
     paint()
   },
   change(changes) {

@@ -8,22 +8,23 @@ import { Todos } from './todos.tsx'
 /** What is known of a run besides its parts: its checklist, its usage, its time line. */
 export function About({ reply }: { readonly reply: Reply }): ComponentChildren {
   return (
-    <div class="about">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls it.
+    <section class="about" tabIndex={0} aria-label={texts.views.about}>
       {reply.todos.length > 0 && (
-        <section aria-label={texts.checklist}>
+        <div>
           <h2>{texts.checklist}</h2>
           <Todos todos={reply.todos} />
-        </section>
+        </div>
       )}
-      <section aria-label={texts.usage}>
+      <div>
         <h2>{texts.usage}</h2>
         <Facts reply={reply} />
-      </section>
-      <section aria-label={texts.timeLine}>
+      </div>
+      <div>
         <h2>{texts.timeLine}</h2>
         <TimeLine reply={reply} />
-      </section>
-    </div>
+      </div>
+    </section>
   )
 }
 

@@ -28,7 +28,7 @@ interface DetailListProps {
 /** The call behind a permission, piece by piece. The core has escaped what could deceive. */
 export function DetailList({ details, isWhole }: DetailListProps): ComponentChildren {
   return details.map(({ label, format, text }, index) => (
-    <div key={index} class={`detail ${format}`}>
+    <div key={index} class={`detail format-${format}`}>
       {label !== '' && <div class="label">{label}</div>}
       <LongText text={text} isDiff={format === 'diff'} label={label || texts.input} isWhole={isWhole} />
     </div>
@@ -68,7 +68,7 @@ export const AskCard = memo(({ ask, agent, isDue, access, actions }: AskCardProp
     reject: (message) => void (actions && send(actions.reject(ask, message))),
   }
   return (
-    <section class={`ask ${ask.type}`} aria-label={texts.ask[ask.type]}>
+    <section class={`ask ${ask.type}`} aria-label={`${texts.ask[ask.type]} ${titleOf(ask)}`}>
       <div class="ask-kind">
         <Icon name={ask.type === 'question' ? 'question' : 'tool'} />
         {texts.ask[ask.type]}
@@ -100,6 +100,12 @@ export const AskCard = memo(({ ask, agent, isDue, access, actions }: AskCardProp
     </section>
   )
 })
+
+/** What an ask is about, in one line. */
+export function titleOf(ask: Ask): string {
+  if (ask.type === 'permission') return askTitle(ask)
+  return escapeDeceptive(ask.questions.map(({ header, question }) => header || question).join(', ')).slice(0, 200)
+}
 
 type Sending = { readonly type: 'idle' | 'sending' | 'sent' } | { readonly type: 'failed'; readonly message: string }
 
@@ -290,7 +296,7 @@ function QuestionFields({ name, question, choice, choose, isOff }: QuestionField
       choose({ ...choice, labels: isPicked ? [...choice.labels, label] : choice.labels.filter((one) => one !== label) })
   }
   return (
-    <fieldset class="question" disabled={isOff}>
+    <fieldset class="fields" disabled={isOff}>
       <legend>
         {header !== '' && <span class="question-header">{escapeDeceptive(header)}</span>}
         <Markdown text={question.question} />

@@ -22,8 +22,10 @@ interface Fence {
 export interface CutText {
   readonly text: string
   readonly chunks: readonly Chunk[]
-  /** The text's definitions of links, which any chunk may refer to. */
+  /** The text's definitions of links, which any chunk may refer to, one a line. */
   readonly definitions: string
+  /** Those that won't change: the last line may be a part of one. */
+  readonly wholeDefinitions: string
 }
 
 /** A chunk does not end at a blank line before it has this many UTF-16 units. */
@@ -47,7 +49,9 @@ export function cutText(text: string, before?: CutText): CutText {
   const hasGrown = before !== undefined && last !== undefined && text.startsWith(before.text)
   const kept = hasGrown ? before.chunks.slice(0, -1) : []
   const chunks = [...kept, ...cutFrom(text, hasGrown ? last.start : 0, hasGrown ? last.fence : undefined)]
-  return { text, chunks, definitions: definitionsOf(text, hasGrown ? before : undefined) }
+  const wholeDefinitions = definitionsOf(text, hasGrown ? before : undefined)
+  const definitions = withDefinitions(wholeDefinitions, text.slice(text.lastIndexOf('\n') + 1))
+  return { text, chunks, definitions, wholeDefinitions }
 }
 
 function cutFrom(text: string, from: number, openFence: Fence | undefined): readonly Chunk[] {
@@ -108,15 +112,16 @@ function closes(line: string, { marks }: Fence): boolean {
   return /^ {0,3}\S/.test(line) && closing.length >= marks.length && closing === marks.charAt(0).repeat(closing.length)
 }
 
-/** Returns the definitions in a text, one a line. What was read before is not read again. */
+/** Returns the definitions in the whole lines of a text. What was read before is not read again. */
 function definitionsOf(text: string, before: CutText | undefined): string {
   const from = before ? before.text.lastIndexOf('\n') + 1 : 0
-  const tail = text.slice(from)
-  if (!tail.includes(']:')) return before?.definitions ?? ''
-  const found = [...tail.matchAll(definition)].map(([line]) => line)
-  const known = before?.definitions ?? ''
-  // The last line may have been a part of a definition.
-  const whole = known.split('\n').filter((line) => line !== '' && !found.some((other) => other.startsWith(line)))
-  const all = [...whole, ...found].join('\n')
-  return all === known || all.length > mostDefined ? known : all
+  const lines = text.slice(from, text.lastIndexOf('\n') + 1)
+  const known = before?.wholeDefinitions ?? ''
+  return lines.includes(']:') ? withDefinitions(known, lines) : known
+}
+
+function withDefinitions(known: string, lines: string): string {
+  let all = known
+  for (const [line] of lines.matchAll(definition)) if (all.length + line.length < mostDefined) all += `${line}\n`
+  return all
 }

@@ -108,13 +108,14 @@ export const LongText = memo(
       <div class="long">
         {shows === 'end' && more}
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls it. */}
-        <section class="long-text" tabIndex={0} aria-label={label} dir="ltr">
+        {/* biome-ignore lint/a11y/useSemanticElements: it groups no fields. */}
+        <div class="long-text" role="group" tabIndex={0} aria-label={label} dir="ltr">
           {piecesOf(shown).map((piece, index) => (
             <pre key={index} class="piece" style={{ containIntrinsicSize: `auto ${piece.count * 20}px` }}>
               {isDiff ? <SignedLines text={piece.text} /> : escapeInvisible(piece.text)}
             </pre>
           ))}
-        </section>
+        </div>
         {shows === 'start' && more}
       </div>
     )

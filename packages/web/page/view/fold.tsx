@@ -10,8 +10,8 @@ interface FoldProps {
   readonly isOpen: boolean
   /** What is shown while it is folded, too. */
   readonly head: ComponentChildren
-  /** What is inside. It is only made while it is open. */
-  readonly children: () => ComponentChildren
+  /** What is inside. It is only made while it is open. Absent if other rows are. */
+  readonly children?: () => ComponentChildren
 }
 
 /** One line that unfolds: a call, a thought, a sub-agent. */
@@ -24,7 +24,7 @@ export function Fold({ id, icon, kind, isOpen, head, children }: FoldProps): Com
         <Icon name={icon} />
         {head}
       </button>
-      {isOpen && <div class="fold-body">{children()}</div>}
+      {isOpen && children && <div class="fold-body">{children()}</div>}
     </div>
   )
 }

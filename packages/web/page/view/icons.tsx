@@ -24,7 +24,7 @@ export type IconName = keyof typeof icons
 /** A picture of the kind of something, beside words that say the same. */
 export function Icon({ name }: { readonly name: IconName }): ComponentChildren {
   return (
-    <svg class={`icon ${name}`} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <svg class={`icon icon-${name}`} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path d={icons[name]} />
     </svg>
   )

@@ -5,6 +5,7 @@ import {
   observeElementRect,
   observeWindowOffset,
   observeWindowRect,
+  type VirtualItem,
   Virtualizer,
   windowScroll,
 } from '@tanstack/virtual-core'
@@ -62,8 +63,14 @@ export class List extends Component<ListProps> {
     if (!list) return
     this.#scroller = scrollerOf(list)
     this.#virtual = this.#scroller instanceof Window ? this.#inWindow() : this.#inElement(this.#scroller)
-    this.#undo.push(this.#virtual.instance._didMount())
-    this.#virtual.instance._willUpdate()
+    const { instance } = this.#virtual
+    // What grows above the view must not move it, also right after the reader scrolled up.
+    instance.shouldAdjustScrollPositionOnItemSizeChange = (item: VirtualItem) => {
+      const offset = instance.scrollOffset ?? 0
+      return instance.itemSizeCache.has(item.key) ? item.end <= offset : item.start < offset
+    }
+    this.#undo.push(instance._didMount())
+    instance._willUpdate()
     const print = (isPrinted: boolean) => (): void => {
       this.#isPrinted = isPrinted
       renderAtOnce(() => this.forceUpdate())

@@ -27,22 +27,41 @@ export const MarkdownChunk = memo(({ chunk, definitions }: MarkdownChunkProps): 
   if (chunk.type === 'code') return <CodeBlock code={chunk.text} isContinued />
   return (
     <div class="markdown" dir="auto">
-      {blocksOf(chunk.text, definitions).map((token, index) => (
-        <Block key={index} token={token} definitions={definitions} />
+      {withLevels(blocksOf(chunk.text, definitions)).map(({ token, level }, index) => (
+        <Block key={index} token={token} level={level} definitions={definitions} />
       ))}
     </div>
   )
 })
 
+interface BlockProps {
+  readonly token: Token
+  /** The level in the page's outline, if it is a heading. */
+  readonly level: number
+  readonly definitions: string
+}
+
 /** A block that is rendered again only if its source is another one. */
-class Block extends Component<{ readonly token: Token; readonly definitions: string }> {
-  override shouldComponentUpdate(next: Readonly<{ readonly token: Token; readonly definitions: string }>): boolean {
-    const { token, definitions } = this.props
-    return next.token.raw !== token.raw || next.token.type !== token.type || next.definitions !== definitions
+class Block extends Component<BlockProps> {
+  override shouldComponentUpdate(next: Readonly<BlockProps>): boolean {
+    const { token, level, definitions } = this.props
+    const isSame = next.token.raw === token.raw && next.token.type === token.type && next.level === level
+    return !isSame || next.definitions !== definitions
   }
   override render(): ComponentChildren {
-    return nodeOf(this.props.token)
+    const { token, level } = this.props
+    if (!isMarked(token) || token.type !== 'heading') return nodeOf(token)
+    return createElement(`h${level}`, { class: `heading-${token.depth}` }, nodes(token.tokens))
   }
+}
+
+/** Headings of an answer are below those of the page. None is more than one level below the one before it. */
+function withLevels(tokens: readonly Token[]): readonly { readonly token: Token; readonly level: number }[] {
+  let last = 2
+  return tokens.map((token) => {
+    if (isMarked(token) && token.type === 'heading') last = Math.min(6, token.depth + 2, last + 1)
+    return { token, level: last }
+  })
 }
 
 /** Nested deeper than this, or with more marks, a chunk is shown as plain text: reading it could take long. */
@@ -89,8 +108,12 @@ function nodeOf(token: Token): ComponentChildren {
     case 'def':
       return null
     case 'heading':
-      // Headings of the answer are below those of the page.
-      return createElement(`h${Math.min(6, token.depth + 2)}`, null, nodes(token.tokens))
+      // In a quote or a list. It is not in the page's outline.
+      return (
+        <p>
+          <strong>{nodes(token.tokens)}</strong>
+        </p>
+      )
     case 'paragraph':
       return <p>{nodes(token.tokens)}</p>
     case 'code':
@@ -172,7 +195,8 @@ function Checkbox({ isChecked }: { readonly isChecked: boolean }): ComponentChil
 function Table({ token }: { readonly token: Tokens.Table }): ComponentChildren {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls it.
-    <section class="table" tabIndex={0} aria-label={texts.table}>
+    // biome-ignore lint/a11y/useSemanticElements: it groups no fields.
+    <div class="table" role="group" tabIndex={0} aria-label={texts.table}>
       <table>
         <thead>
           <tr>{token.header.map((cell, index) => cellOf('th', cell, index))}</tr>
@@ -183,7 +207,7 @@ function Table({ token }: { readonly token: Tokens.Table }): ComponentChildren {
           ))}
         </tbody>
       </table>
-    </section>
+    </div>
   )
 }
 

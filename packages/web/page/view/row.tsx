@@ -23,7 +23,7 @@ import { Icon } from './icons.tsx'
 import { Markdown, MarkdownChunk } from './markdown.tsx'
 import { memo } from './memo.ts'
 import { agentKey, type Row, type Scope } from './rows.ts'
-import { AgentRow, ToolRow } from './tool.tsx'
+import { AgentRow, ToolRow, within } from './tool.tsx'
 
 type Answers = Readonly<Record<string, { readonly by: string }>>
 
@@ -274,7 +274,9 @@ function Activity({ reply }: { readonly reply: Reply }): ComponentChildren {
       <p>
         <span class="pulse" aria-hidden="true" />
         <span>
-          {phase === 'working' && activity !== undefined ? escapeInvisible(capital(activity)) : texts.phases[phase]}
+          {phase === 'working' && activity !== undefined
+            ? escapeInvisible(capital(within(activity, reply.directory)))
+            : texts.phases[phase]}
         </span>
         {startedAt !== undefined && <span class="quiet">{elapsed(now - startedAt)}</span>}
       </p>
@@ -347,10 +349,10 @@ function EndingText({ ending }: { readonly ending: NonNullable<ReturnType<typeof
       return <p>{texts.ended.aborted}</p>
     case 'failed':
       return (
-        <p>
-          {texts.ended.failed(ending.reason === undefined ? undefined : escapeInvisible(ending.reason))}{' '}
-          {ending.cure !== undefined && texts.cures[ending.cure]}
-        </p>
+        <Fragment>
+          <p>{texts.ended.failed(ending.reason === undefined ? undefined : escapeInvisible(ending.reason))}</p>
+          {ending.cure !== undefined && <p>{texts.cures[ending.cure]}</p>}
+        </Fragment>
       )
     case 'timed-out':
       return <p>{texts.ended.timedOut(ending.afterMs === undefined ? undefined : duration(ending.afterMs))}</p>

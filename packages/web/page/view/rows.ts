@@ -113,7 +113,7 @@ export function createRows(): (reply: Reply, isOpen: (key: string) => boolean) =
       for (; prompts < until; prompts++) {
         const id = reply.promptIDs[prompts] ?? ''
         const prompt = prompts === 0 ? reply.prompt : reply.joinedPrompts?.[id]
-        if (prompt && depth === 0)
+        if (prompt)
           rows.push(keep({ ...place, key: `${owner}/prompt:${id}`, type: 'prompt', prompt, isJoined: prompts > 0 }))
       }
     }

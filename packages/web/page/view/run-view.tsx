@@ -1,10 +1,11 @@
-import { type Ask, askTitle, escapeInvisible, type FileChange, pendingAsks, type Reply } from '@reply/core'
+import { escapeInvisible, type FileChange, pendingAsks, type Reply } from '@reply/core'
 import { changesLine, changesOf, countChanges, elapsed } from '@reply/core/show'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { PageRun } from '../../src/state/page-run.ts'
 import { texts } from '../texts.ts'
 import { About } from './about.tsx'
+import { titleOf } from './ask.tsx'
 import { Moment, type RunActions, type RunSources, useNow, View, type ViewAccess, type ViewContext } from './context.ts'
 import { Changes, useIsWide } from './diff/changes.tsx'
 import { Icon } from './icons.tsx'
@@ -326,11 +327,6 @@ function Announcer({ reply }: { readonly reply: Reply }): ComponentChildren {
       {text}
     </div>
   )
-}
-
-function titleOf(ask: Ask): string {
-  if (ask.type === 'permission') return askTitle(ask)
-  return escapeInvisible(ask.questions.map(({ header, question }) => header || question).join(', ')).slice(0, 200)
 }
 
 /** Returns about how high a row is, in pixels, before it was rendered. */

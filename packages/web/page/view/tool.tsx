@@ -1,10 +1,12 @@
 import {
   type Ask,
   askDetails,
+  askTitle,
   currentActivity,
   emptyReply,
   escapeInvisible,
   isTodoTool,
+  type PermissionAsk,
   type Reply,
   type Todo,
   type ToolPart,
@@ -15,7 +17,7 @@ import { type ComponentChildren, Fragment } from 'preact'
 import { texts } from '../texts.ts'
 import { AskedOf, DetailList } from './ask.tsx'
 import { LongText } from './code.tsx'
-import { useNow, useView } from './context.ts'
+import { useNow } from './context.ts'
 import { FileSection } from './diff/changes.tsx'
 import { Files } from './file.tsx'
 import { Fold } from './fold.tsx'
@@ -115,6 +117,11 @@ function iconOf(tool: string): IconName {
   return (Object.hasOwn(icons, name) ? icons[name] : undefined) ?? 'tool'
 }
 
+/** A text with paths relative to the directory. */
+export function within(text: string, directory: string | undefined): string {
+  return directory !== undefined && directory.length > 1 ? text.replaceAll(`${directory}/`, '') : text
+}
+
 /** A text as one line, with what is invisible written out. */
 function oneLine(text: string): string {
   return escapeInvisible(text.slice(0, 600).replace(/\s+/g, ' ').trim())
@@ -208,15 +215,18 @@ function Input({
 }): ComponentChildren {
   const { tool, state } = part
   if (Object.keys(state.input).length === 0) return null
-  const details = askDetails({
+  const ask: PermissionAsk = {
     ...{ type: 'permission', requestID: '', sessionID: '', path: [], status: 'pending', directory },
     ...{ permission: tool, patterns: [], always: [], title: tool, metadata: {}, call: { tool, input: state.input } },
-  })
-  if (details && details.length > 0)
+  }
+  const details = askDetails(ask)
+  // Without details, the title has all of it.
+  const shown = details?.length === 0 ? [{ label: '', format: 'text', text: askTitle(ask) } as const] : details
+  if (shown)
     return (
       <div class="labelled">
         <div class="label">{texts.input}</div>
-        <DetailList details={details} isWhole={false} />
+        <DetailList details={shown} isWhole={false} />
       </div>
     )
   return <Labelled label={texts.input} text={JSON.stringify(state.input, null, 2)} />
@@ -243,7 +253,6 @@ interface AgentRowProps {
 
 /** A sub-agent: its name, its task, and what it does or how it ended. Its own rows follow while it is unfolded. */
 export const AgentRow = memo(({ agent, isOpen }: AgentRowProps): ComponentChildren => {
-  const { toggle } = useView()
   const { key, child } = agent
   const { reply } = child
   const isRunning = reply.phase !== 'settled'
@@ -257,23 +266,17 @@ export const AgentRow = memo(({ agent, isOpen }: AgentRowProps): ComponentChildr
       <span class="tool-subject">
         {oneLine(child.title ?? '')}
         {child.background && <span class="quiet"> · {texts.background}</span>}
-        {isRunning && activity !== undefined && <span class="quiet"> · {oneLine(activity)}</span>}
+        {isRunning && activity !== undefined && (
+          <span class="quiet"> · {oneLine(within(activity, reply.directory))}</span>
+        )}
       </span>
       <span class={`tool-state ${state}`}>
         {isRunning && <span class="spinner" aria-hidden="true" />}
         {isRunning ? texts.phases[reply.phase] : outcome === 'completed' ? <Done /> : texts.outcomes[outcome ?? 'lost']}
       </span>
-      {cost > 0 && <span class="took">{dollars(cost)}</span>}
+      {cost > 0 && <span class="took spent">{dollars(cost)}</span>}
       <Took startedAt={reply.startedAt} endedAt={reply.settledAt} isRunning={isRunning} />
     </Fragment>
   )
-  return (
-    <Fold id={key} icon="agent" kind={`tool agent ${state}`} isOpen={isOpen} head={head}>
-      {() => (
-        <button type="button" class="link" onClick={() => toggle(key)}>
-          {texts.foldAgent}
-        </button>
-      )}
-    </Fold>
-  )
+  return <Fold id={key} icon="agent" kind={`tool agent ${state}`} isOpen={isOpen} head={head} />
 })

@@ -87,6 +87,7 @@ export const Changes = memo(({ changes }: ChangesProps): ComponentChildren => {
           id={`file-${index}`}
           change={change}
           layout={isWide ? layout : 'unified'}
+          isHeaded
         />
       ))}
     </div>
@@ -157,30 +158,33 @@ interface FileSectionProps {
   readonly id?: string | undefined
   readonly change: FileChange
   readonly layout: DiffLayout
+  /** Whether its path is a heading of the page. */
+  readonly isHeaded?: boolean
 }
 
 /** One file: its path, what happened to it, and its lines. */
-export const FileSection = memo(({ id, change, layout }: FileSectionProps): ComponentChildren => {
+export const FileSection = memo(({ id, change, layout, isHeaded = false }: FileSectionProps): ComponentChildren => {
   const { path, from, kind, isBinary, patches } = change
   const [isOpen, setOpen] = useState(true)
+  const head = (
+    <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <span class="path">
+        {kind === 'renamed' && from !== undefined && <span class="from">{escapeInvisible(from)} → </span>}
+        {escapeInvisible(path)}
+      </span>
+      <Counts change={change} />
+    </button>
+  )
   return (
-    <section class="file" id={id} tabIndex={-1} aria-label={escapeInvisible(path)}>
-      <h3>
-        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          <span class="path">
-            {kind === 'renamed' && from !== undefined && <span class="from">{escapeInvisible(from)} → </span>}
-            {escapeInvisible(path)}
-          </span>
-          <Counts change={change} />
-        </button>
-      </h3>
+    <div class="file" id={id} tabIndex={-1}>
+      {isHeaded ? <h2 class="file-head">{head}</h2> : <div class="file-head">{head}</div>}
       {isOpen &&
         (patches.length > 0 ? (
           <Hunks patches={patches} layout={layout} />
         ) : (
           <p class="diff-note">{noLines(kind, isBinary)}</p>
         ))}
-    </section>
+    </div>
   )
 })
 

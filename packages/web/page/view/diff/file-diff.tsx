@@ -35,7 +35,8 @@ export const Hunks = memo(({ patches, layout }: HunksProps): ComponentChildren =
     )
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls it.
-    <section class={`diff ${layout}`} tabIndex={0} aria-label={texts.diff.lines} dir="ltr">
+    // biome-ignore lint/a11y/useSemanticElements: it groups no fields.
+    <div class={`diff ${layout}`} role="group" tabIndex={0} aria-label={texts.diff.lines} dir="ltr">
       {hunks.map(({ head, lines }, index) => (
         <div key={index} class="hunk">
           <div class="hunk-head">{escapeInvisible(head)}</div>
@@ -46,7 +47,7 @@ export const Hunks = memo(({ patches, layout }: HunksProps): ComponentChildren =
           ))}
         </div>
       ))}
-    </section>
+    </div>
   )
 })
 

@@ -112,6 +112,7 @@ export const texts = {
     Record<string, string>
   >,
   todosDone: (done: number, all: number) => `${done} of ${all} done`,
+  foldAgent: 'Fold this sub-agent',
   // Markdown, code and long texts
   copy: { idle: 'Copy', copied: 'Copied', failed: 'Can’t copy' },
   showMore: (count: number) => `Show ${count} more`,

@@ -250,7 +250,7 @@ interface NoticeProps {
 }
 
 function Notice({ tone, text }: NoticeProps): ComponentChildren {
-  return <p class={`notice ${tone}`}>{text}</p>
+  return <p class={`remark ${tone}`}>{text}</p>
 }
 
 /** The last row: what happens now, or how it ended and what it used. */

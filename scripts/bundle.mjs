@@ -22,6 +22,7 @@ const packages = [
 
 await Promise.all(packages.map(bundle))
 await buildPage({ configFile: `${root}packages/web/vite.config.mjs` })
+await buildPage({ configFile: `${root}packages/web/vite.file.config.mjs` })
 
 /**
  * Replaces a package's bundles in `dist/node`: one for each entry that has a condition "node", and in the console also the

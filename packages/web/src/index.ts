@@ -1,7 +1,16 @@
 export { createDesk, type Desk, type DeskOptions } from './desk/desk.ts'
-export { type ServeDeskOptions, type ServedDesk, serveDesk } from './desk/serve-desk.ts'
+export { type ServeDeskOptions, serveDesk } from './desk/serve-desk.ts'
 export { createLinks, type LinkInput, type Links, type LinksOptions } from './links/links.ts'
 export { createPageFeed, type OpenPageFeed } from './serve/feed.ts'
+export { type InspectFileOptions, inspectFile } from './serve/inspect-file.ts'
+export {
+  createInspectPages,
+  type InspectPages,
+  type InspectPagesOptions,
+  type InspectSource,
+  serveInspector,
+} from './serve/inspect-pages.ts'
+export type { LocalPages } from './serve/local.ts'
 export { toNodeListener } from './serve/node.ts'
 export { createPages, type Pages, type PagesOptions } from './serve/pages.ts'
 export type {

@@ -7,6 +7,7 @@ export {
   type ChatPicture,
   chatAt,
 } from './inspect/channel.ts'
-export type { FrameKind, HeldFrame, InspectedFrame, InspectedStep, NoEvents } from './inspect/frame.ts'
+export type { FrameKind, HeldFrame, InspectedFrame, InspectedStep, NoEvents, ReadFrame } from './inspect/frame.ts'
 export type { InspectedReply } from './inspect/player.ts'
-export { createRecording, type OpenedRecording, openRecording, type ReplyName } from './inspect/recording.ts'
+export { type FrameReader, openRecording, readFrames } from './inspect/read-frames.ts'
+export { createRecording, type OpenedRecording, type ReplyName } from './inspect/recording.ts'

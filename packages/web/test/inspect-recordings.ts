@@ -2,7 +2,7 @@ import { emptyTrack, type Reply, replay, track } from '@reply/core'
 import { createRecordingReader, recordingLimits } from '@reply/core/internal'
 import { listRecordings, readRecording } from '@reply/testing'
 import { expect } from 'vitest'
-import { openRecording } from '../src/inspect/recording.ts'
+import { openRecording } from '../src/inspect/read-frames.ts'
 
 /** All recordings of both generations of OpenCode, also those over `/global/event`. */
 export const recordings = ([1, 2] as const).flatMap((generation) =>

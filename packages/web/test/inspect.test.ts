@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createRecording, openRecording } from '../src/inspect/recording.ts'
+import { endLine, frameLine, readLine } from '../src/inspect/frame-line.ts'
+import { openRecording, readFrames } from '../src/inspect/read-frames.ts'
+import { createRecording } from '../src/inspect/recording.ts'
 import { applyDifference } from '../src/state/difference.ts'
+import { toPageRun } from '../src/state/to-page-run.ts'
 import { expectMoments, recordings } from './inspect-recordings.ts'
 
 const at = (time: number, frame: object): string =>
@@ -36,15 +39,47 @@ describe('at each moment, the inspector has the replies of a replay up to there'
   test('however it is cut', () => {
     const whole = openRecording(long)
     const cut = createRecording()
-    for (let from = 0; from < long.length; from += 777) cut.push(long.slice(from, from + 777))
+    const reader = readFrames((frame) => cut.add(frame))
+    for (let from = 0; from < long.length; from += 777) reader.push(long.slice(from, from + 777))
     expect(cut.moments).toBe(cut.length)
-    cut.end()
+    cut.end(reader.end())
     expect(cut.moments).toBe(whole.moments)
     expect(cut.replyAt(cut.length)).toEqual(whole.replyAt(whole.length))
   })
 
   test('of JSON lines', async () => {
     await expectMoments([...begin, delta('Hi'), idle].map((frame) => JSON.stringify(frame)).join('\n'))
+  })
+})
+
+describe('a page that gets the frames as lines has the same', () => {
+  test.each(recordings.filter((_, index) => index % 12 === 0).map((one) => [one.name, one] as const))(
+    '%s',
+    (_, { read }) => {
+      const whole = openRecording(read())
+      const sent = createRecording()
+      const reader = readFrames((frame) => readLine(frameLine(frame), sent))
+      reader.push(read())
+      readLine(endLine(reader.end()), sent)
+      expect(sent.moments).toBe(whole.moments)
+      for (let moment = 0; moment < whole.moments; moment += 7) {
+        // The order of keys may be another one, as undefined fields have none in JSON.
+        const replies = ({ repliesAt }: typeof sent) => repliesAt(moment).map(({ reply }) => toPageRun(reply))
+        expect(replies(sent)).toStrictEqual(replies(whole))
+        const { events: _, steps: _steps, ...rest } = whole.frame(moment)
+        expect(sent.frame(moment)).toMatchObject(rest)
+      }
+    },
+  )
+
+  test('except for events that are nested too deeply', () => {
+    const nested = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+    const part = `{"id":"p","sessionID":"s","messageID":"m","type":"tool","callID":"c","tool":"x","state":{"status":"pending","input":${nested}}}`
+    const sent = createRecording()
+    const reader = readFrames((frame) => readLine(frameLine(frame), sent))
+    reader.push(`${recordingOf(...begin)}data: {"type":"message.part.updated","properties":{"part":${part}}}\n\n`)
+    readLine(endLine(reader.end()), sent)
+    expect(sent.frame(5).errors.join()).toMatch(/nested too deeply/)
   })
 })
 

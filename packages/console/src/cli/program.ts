@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { BridgeCommandOptions } from './commands/bridge.ts'
 import type { DemoCommandOptions } from './commands/demo.ts'
+import type { InspectCommandOptions } from './commands/inspect.ts'
 import type { PromptCommandOptions } from './commands/prompt.ts'
 import type { RecordCommandOptions } from './commands/record.ts'
 import type { ReplayCommandOptions } from './commands/replay.ts'
@@ -139,6 +140,27 @@ export function createProgram(
     .addHelpText('after', examplesText(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
     .action(async (file: string, options: RecordCommandOptions) =>
       exit(await (await import('./commands/record.ts')).record(file, options, await loadIO())),
+    )
+
+  addCommand('inspect')
+    .description(
+      'look inside a recording or a live server in the browser: each frame, what became of it, and the reply at any moment',
+    )
+    .argument('[file|url]', 'a recording, - for standard input, or the URL of a server (default: as for watch)')
+    .option('--html <file>', 'write one HTML file that shows the recording without a server, with secrets redacted')
+    .option('--force', 'overwrite an existing HTML file')
+    .option('--port <port>', 'the port on this computer (default: a free one)', usageErrors(parsePort))
+    .option('--directory <path>', "the project on the server (default: the server's own)")
+    .addHelpText(
+      'after',
+      examplesText([
+        'reply inspect session.sse',
+        'reply inspect http://127.0.0.1:4096',
+        'reply inspect session.sse.gz --html session.html',
+      ]),
+    )
+    .action(async (target: string | undefined, options: InspectCommandOptions) =>
+      exit(await (await import('./commands/inspect.ts')).inspect(target, options, await loadIO())),
     )
 
   withOutputOptions(addCommand('demo'))

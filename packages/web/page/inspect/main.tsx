@@ -1,4 +1,7 @@
 import { render } from 'preact'
+import '../view/styles.ts'
+import './inspect.css'
+import { Inspector } from './inspector.tsx'
 
 const root = document.getElementById('app')
-if (root) render(<p>…</p>, root)
+if (root) render(<Inspector />, root)

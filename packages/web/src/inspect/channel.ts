@@ -20,6 +20,7 @@ export interface ChannelBudget {
   readonly of: string
   /** Whether it counts the calls of all chats. */
   readonly isShared: boolean
+  /** The most calls within any `perMs`. */
   readonly calls: number
   /** In ms. */
   readonly perMs: number
@@ -31,6 +32,7 @@ export interface ChannelText {
   readonly source: string
   /** In the platform's own markup. */
   readonly text: string
+  /** Its length in the unit of `ChannelLog.maxLength`. */
   readonly length: number
   /** The labels of its buttons, by rows. */
   readonly buttons: readonly (readonly string[])[]
@@ -64,25 +66,33 @@ export interface ChannelCall {
 
 /** A message of a chat at a moment. */
 export interface ChatMessage {
+  /** As the channel identifies it. */
   readonly id: string
   /** Absent for a stream and for files. */
   readonly content?: ChannelText | undefined
   /** The text of a stream so far, in the platform's markup. */
   readonly streamed?: string | undefined
+  /** The calls that a stream lists, each as it was sent last. */
   readonly tasks: readonly { readonly id: string; readonly title: string; readonly status: string }[]
+  /** The names of its files. */
   readonly files: readonly string[]
+  /** Whether it notified no one. */
   readonly isSilent: boolean
   /** How many times it was edited or grew. */
   readonly changes: number
+  /** When it was posted, in ms since the epoch. */
   readonly postedAt: number
+  /** When it changed last, in ms since the epoch. */
   readonly changedAt: number
 }
 
 /** A chat at a moment. */
 export interface ChatPicture {
+  /** Oldest first. */
   readonly messages: readonly ChatMessage[]
   /** What a preview shows. Undefined if there is none. */
   readonly preview?: ChannelText | undefined
+  /** Whether the typing notice is shown. */
   readonly isTyping: boolean
   /** How many calls of each kind were made so far. */
   readonly counts: readonly (readonly [kind: string, count: number])[]

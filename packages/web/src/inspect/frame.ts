@@ -21,6 +21,7 @@ export const frameKinds = [
   'error',
 ] as const
 
+/** What a frame is shown as. */
 export type FrameKind = (typeof frameKinds)[number]
 
 /**
@@ -33,6 +34,20 @@ export type FrameKind = (typeof frameKinds)[number]
  */
 export type NoEvents = 'other' | 'repeated' | 'copy' | 'empty' | 'malformed'
 
+/** A frame, and what `decode` made of it. */
+export interface ReadFrame {
+  /** Its data as it arrived. */
+  readonly data: string
+  /** When it arrived, in ms since the epoch. 0 if that is unknown. */
+  readonly at: number
+  /** Its events. */
+  readonly events: readonly ReplyEvent[]
+  /** Why there are no events. Undefined if there are some. */
+  readonly noEvents?: NoEvents | undefined
+  /** What could not be read, in sentences. Also of lines between the frame before and this one. */
+  readonly errors: readonly string[]
+}
+
 /** A frame of a recording, with everything that became of it. */
 export interface InspectedFrame {
   /** From 0. The moment of the same number is the one right after it. */
@@ -43,6 +58,7 @@ export interface InspectedFrame {
   readonly type: string
   /** When it arrived, in ms since the epoch. 0 if that is unknown. */
   readonly at: number
+  /** What it is shown as. */
   readonly kind: FrameKind
   /** What `decode` made of it. */
   readonly events: readonly ReplyEvent[]

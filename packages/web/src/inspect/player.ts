@@ -7,6 +7,7 @@ export interface InspectedReply {
   readonly sessionID: string
   /** The number of the reply in its session, from 1. */
   readonly run: number
+  /** The reply as it was then. */
   readonly reply: Reply
   /** The frame that opened it. */
   readonly openedAt: number

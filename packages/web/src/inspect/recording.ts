@@ -1,8 +1,9 @@
 import type { Change, Reply, ReplyError, ReplyEvent } from '@reply/core'
-import { createRecordingReader, isDecodedType, settleOpenReplies } from '@reply/core/internal'
+import { settleOpenReplies } from '@reply/core/internal'
 import { type Change as Difference, differenceOf } from '../state/difference.ts'
 import type { PageReply } from '../state/page-run.ts'
 import { toPageRun } from '../state/to-page-run.ts'
+import { eventIn, fieldsIn } from './event-in.ts'
 import {
   type FrameKind,
   frameKinds,
@@ -11,6 +12,7 @@ import {
   kindOfChanges,
   type NoEvents,
   partOfChange,
+  type ReadFrame,
 } from './frame.ts'
 import { createHeldFrames } from './held.ts'
 import { createPlayer, type InspectedReply, type Kept, nothingKept, type Player } from './player.ts'
@@ -21,16 +23,18 @@ import { searchFrames } from './search.ts'
  * moment after the last frame is its end, which settles what is open.
  */
 export interface OpenedRecording {
-  /** Reads further bytes or text of the recording, cut anywhere. */
-  push(piece: string | Uint8Array): void
-  /** Ends the recording. */
-  end(): void
+  /** Adds the next frame. */
+  add(frame: ReadFrame): void
+  /** Ends the recording. `errors`: about what follows the last frame. */
+  end(errors?: readonly string[]): void
   /** How many frames it has so far. */
   readonly length: number
   /** How many moments it has: one per frame, and one for its end. */
   readonly moments: number
   /** When the frame arrived, in ms since the epoch. 0 if that is unknown. For the end, the time of the last frame. */
   atOf(index: number): number
+  /** When the first frame with a known time arrived. 0 if none has one. */
+  readonly startedAt: number
   /** What the frame is shown as. */
   kindOf(index: number): FrameKind
   /** The frame's type on the wire. Empty if it has none. */
@@ -57,23 +61,16 @@ export interface OpenedRecording {
 
 /** Names a reply of a recording. */
 export interface ReplyName {
+  /** The root session. */
   readonly sessionID: string
+  /** The number of the reply in its session, from 1. */
   readonly run: number
 }
 
 /** After how many frames a state is kept. Stepping plays at most that many frames again. */
 const keptEvery = 128
 
-/** Opens a whole recording: server-sent events or JSON lines, as `replay` reads them. */
-export function openRecording(recording: string | Uint8Array | Iterable<string | Uint8Array>): OpenedRecording {
-  const opened = createRecording()
-  const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
-  for (const piece of isWhole ? [recording] : recording) opened.push(piece)
-  opened.end()
-  return opened
-}
-
-/** Creates an empty recording, which grows with each piece. */
+/** Creates an empty recording, which grows with each frame. `decode` was done before: see `readFrames`. */
 export function createRecording(): OpenedRecording {
   const data: string[] = []
   const times: number[] = []
@@ -83,23 +80,21 @@ export function createRecording(): OpenedRecording {
   /** The frames that changed each part, and those that changed any reply. */
   const changesOfPart = new Map<string, number[]>()
   const changed: number[] = []
-  const ids = new Map<string, number>()
+  const noEvents = new Map<number, NoEvents>()
   const held = createHeldFrames()
   /** The states after every `keptEvery` frames, from before the first. */
   const kept: Kept[] = [nothingKept]
+  let startedAt = 0
   let pendingErrors: string[] = []
   let isEnded = false
 
   const onError = (error: ReplyError): void => void pendingErrors.push(error.message)
-  const reader = createRecordingReader(onError, addFrame)
   const player = createPlayer(nothingKept, onError)
   /** The player of the moment that was looked at last, and how many frames it has played. */
   let cursor: { readonly player: Player; played: number; steps: readonly InspectedStep[] } | undefined
 
   return {
-    push: (piece) => {
-      if (!isEnded) reader.push(piece)
-    },
+    add,
     end,
     get length() {
       return data.length
@@ -108,6 +103,9 @@ export function createRecording(): OpenedRecording {
       return data.length + (isEnded ? 1 : 0)
     },
     atOf: (index) => times[Math.min(index, data.length - 1)] ?? 0,
+    get startedAt() {
+      return startedAt
+    },
     kindOf: (index) => frameKinds[kinds[index] ?? 0] ?? 'none',
     typeOf: (index) => typeIn(data[index] ?? '', events[index]),
     frame,
@@ -123,16 +121,16 @@ export function createRecording(): OpenedRecording {
     },
   }
 
-  /** Applies a decoded frame, and notes what became of it. */
-  function addFrame(frame: {
-    readonly data: string
-    readonly at: number
-    readonly events: readonly ReplyEvent[]
-  }): void {
+  function add(frame: ReadFrame): void {
+    if (isEnded) return
     const index = data.length
     data.push(frame.data)
     events.push(frame.events)
-    times.push(frame.events[0]?.at ?? frame.at)
+    const at = frame.events[0]?.at ?? frame.at
+    times.push(at)
+    if (startedAt === 0 && at > 0) startedAt = at
+    if (frame.noEvents) noEvents.set(index, frame.noEvents)
+    pendingErrors = [...frame.errors]
     playNoting(index, frame.events)
     if (data.length % keptEvery === 0) kept.push(player.keep())
   }
@@ -181,10 +179,10 @@ export function createRecording(): OpenedRecording {
     else if (known.at(-1) !== index) known.push(index)
   }
 
-  function end(): void {
+  function end(lastErrors: readonly string[] = []): void {
     if (isEnded) return
-    reader.end()
     isEnded = true
+    pendingErrors = [...lastErrors]
     const index = data.length
     const changes: Change[] = []
     const at = times.at(-1) ?? 0
@@ -227,7 +225,6 @@ export function createRecording(): OpenedRecording {
   function frame(index: number): InspectedFrame {
     const text = data[index] ?? ''
     const own = events[index] ?? []
-    const isEnd = index >= data.length
     return {
       index,
       data: text,
@@ -235,7 +232,7 @@ export function createRecording(): OpenedRecording {
       at: times[Math.min(index, data.length - 1)] ?? 0,
       kind: frameKinds[kinds[index] ?? 0] ?? 'none',
       events: own,
-      ...(own.length === 0 && !isEnd && { noEvents: whyNothing(index) }),
+      ...(noEvents.has(index) && { noEvents: noEvents.get(index) }),
       errors: errors.get(index) ?? [],
       ...(held.of(index) && { held: held.of(index) }),
       released: held.releasedBy(index),
@@ -259,26 +256,6 @@ export function createRecording(): OpenedRecording {
       undefined,
     )
   }
-
-  function whyNothing(index: number): NoEvents {
-    if (errors.has(index)) return 'malformed'
-    const event = eventIn(data[index] ?? '')
-    const type = event?.type
-    if (typeof type !== 'string') return 'malformed'
-    if (type === 'sync') return 'copy'
-    if (typeof event?.id === 'string' && firstWithID(event.id, index) < index) return 'repeated'
-    return isDecodedType(type) ? 'empty' : 'other'
-  }
-
-  /** The first frame with this id, up to `index`. */
-  function firstWithID(id: string, index: number): number {
-    const known = ids.get(id)
-    if (known !== undefined) return Math.min(known, index)
-    const written = JSON.stringify(id)
-    const first = data.findIndex((text, at) => at <= index && text.includes(`"id":${written}`))
-    ids.set(id, first === -1 ? index : first)
-    return first === -1 ? index : first
-  }
 }
 
 function find(replies: readonly InspectedReply[], name: ReplyName | undefined): InspectedReply | undefined {
@@ -292,20 +269,6 @@ function typeIn(data: string, events: readonly ReplyEvent[] | undefined): string
   const event = data.length < 4096 ? eventIn(data) : undefined
   if (typeof event?.type === 'string') return event.type
   return /"type":"([\w.-]+)"/.exec(data.slice(0, 4096))?.[1] ?? ''
-}
-
-/** Returns the event in a frame, which may be wrapped. Undefined if it isn't JSON. */
-function eventIn(data: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value = fieldsIn(JSON.parse(data))
-    return value?.type === undefined ? (fieldsIn(value?.payload) ?? value) : value
-  } catch {
-    return undefined
-  }
-}
-
-function fieldsIn(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
 }
 
 /** The first number above `from` in a sorted list. */

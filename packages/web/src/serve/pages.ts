@@ -1,4 +1,4 @@
-import { type Answer, type Clock, ReplyError, systemClock } from '@reply/core'
+import { type Answer, type Clock, systemClock } from '@reply/core'
 import {
   alreadyAnswered,
   askDigest,
@@ -21,7 +21,17 @@ import { createAssets } from './assets.ts'
 import { createEvents } from './events.ts'
 import { fileResponse } from './file.ts'
 import { readAnswerBody, readRejectBody } from './inbound.ts'
-import { createHostCheck, refuseOtherSites, securityHeaders } from './security.ts'
+import {
+  errorResponse,
+  finished,
+  jsonResponse,
+  notFound,
+  pathOf,
+  readPublicUrl,
+  requireMethod,
+  tokenOf,
+} from './respond.ts'
+import { createHostCheck, refuseOtherSites } from './security.ts'
 import type { OpenRun, PageAsk, PageFeed, PageGrant, PageJudge, PageRights, PageSource, UsedTokens } from './source.ts'
 import { createUsedTokens } from './used-tokens.ts'
 
@@ -86,11 +96,7 @@ export function createPages(options: PagesOptions): Pages {
     const response = await respond(request).catch((error: unknown) =>
       errorResponse(toRefusal(error, { unknown: notFound, onError })),
     )
-    for (const [name, value] of Object.entries(securityHeaders))
-      if (!response.headers.has(name)) response.headers.set(name, value)
-    if (request.method !== 'HEAD') return response
-    await response.body?.cancel()
-    return new Response(undefined, { status: response.status, headers: response.headers })
+    return await finished(request, response)
   }
 
   async function respond(request: Request): Promise<Response> {
@@ -337,55 +343,6 @@ function answerableAsk(run: PageRun | undefined, askID: string, digest: string, 
   return ask
 }
 
-/** The segments of the path below that of `publicUrl`, whether or not a proxy has removed that. */
-function pathOf(request: Request, publicUrl: URL): readonly string[] {
-  const { pathname } = new URL(request.url)
-  const base = publicUrl.pathname.replace(/\/*$/, '/')
-  const path = pathname.startsWith(base) ? pathname.slice(base.length) : pathname.slice(1)
-  return path.split('/').map(decoded)
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    throw notFound()
-  }
-}
-
-function tokenOf(request: Request): string {
-  return /^Bearer ([\w.~+/=-]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
-}
-
-function requireMethod({ method }: Request, expected: 'GET' | 'POST'): void {
-  if (method === expected || (expected === 'GET' && method === 'HEAD')) return
-  throw new Refusal(405, `Use ${expected}.`, { allow: expected === 'GET' ? 'GET, HEAD' : expected })
-}
-
-function jsonResponse(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(JSON.stringify(value), {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-  })
-}
-
-function errorResponse({ status, message, headers }: Refusal): Response {
-  return jsonResponse({ error: message }, status, headers)
-}
-
-function notFound(): Refusal {
-  return new Refusal(404, 'There is nothing here.')
-}
-
 function readOnly(): Refusal {
   return new Refusal(409, 'This run can only be read here. Answer where you got the link.')
-}
-
-function readPublicUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return url
-  throw new ReplyError(
-    'invalid',
-    `publicUrl is ${JSON.stringify(text)}. Use an address such as https://agents.example.`,
-  )
 }

@@ -1,7 +1,7 @@
 import { openServer } from '../connection.ts'
-import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
+import { loadWeb, portError } from '../load-web.ts'
 import { missingSession } from '../missing-session.ts'
 import { noteWriter } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
@@ -21,7 +21,7 @@ export interface WebCommandOptions extends ServerOptions {
  */
 export async function web(options: WebCommandOptions, io: ProcessIO): Promise<number> {
   const { session, directory, port } = options
-  const { serveDesk } = await loadWeb()
+  const { serveDesk } = await loadWeb('reply web')
   const note = noteWriter(io, {})
   const url = shownUrl(options, io.env)
   const missing = missingSession(session, url)
@@ -56,20 +56,4 @@ export async function web(options: WebCommandOptions, io: ProcessIO): Promise<nu
 /** Whether a server is on this computer, as far as its address tells. */
 function isLoopback(url: string): boolean {
   return URL.canParse(url) && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
-}
-
-function portError(port: number | undefined, cause: unknown): unknown {
-  const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
-  return isTaken
-    ? new ConsoleError('usage', `Port ${port} is in use. Use another one, or omit --port.`, { cause })
-    : cause
-}
-
-/** Imports the package of the pages. Throws `missing` if it isn't installed. */
-async function loadWeb(): Promise<typeof import('@reply/web')> {
-  try {
-    return await import('@reply/web')
-  } catch (cause) {
-    throw new ConsoleError('missing', '`reply web` requires @reply/web. Run `npm install @reply/web`.', { cause })
-  }
 }

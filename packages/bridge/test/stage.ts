@@ -27,6 +27,8 @@ export interface BridgeStage {
   readonly model: ScriptedModel
   /** The folder of the state. */
   readonly folder: string
+  /** The running bridge. Throws if there is none. */
+  bridge(): Bridge
   /** What the bridge and its parts reported. */
   readonly errors: Error[]
   /** Starts another bridge on the same state. `aheadMs`: its clock shows that much more. */
@@ -77,6 +79,8 @@ export interface StartOptions {
   readonly server?: object
   /** Default: voice notes are not set up. */
   readonly transcribe?: object
+  /** The config of the pages of runs. Default: none. */
+  readonly web?: object
   /** What the config calls the server. Default `home`. */
   readonly serverName?: string
   /** What no agent may reach. */
@@ -92,6 +96,7 @@ export interface StartOptions {
 }
 
 const token = '42:secret'
+const webSecret = 'a secret of more than thirty-two bytes'
 /** How long a chat is watched for what it is to show, in ms. Only what hangs meets it, shortly before the limit of a test. */
 const hangMs = 100_000
 
@@ -149,6 +154,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
     people: who = people,
     server: more,
     transcribe,
+    web,
     serverName = 'home',
   }: StartOptions): BridgeConfig =>
     parseConfig({
@@ -166,11 +172,16 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       people: who,
       router: rules,
       ...(transcribe && { transcribe }),
+      ...(web && { web }),
     })
   let bridge: Bridge | undefined
   return {
     ...{ telegram, server, model, folder, errors, start, stop, said, seen, answered, sessionOf, allow },
     ...{ statusIs, stored, isAtRest, close },
+    bridge: () => {
+      if (!bridge) throw new Error('No bridge runs.')
+      return bridge
+    },
   }
 
   async function start(given: StartOptions = {}): Promise<void> {
@@ -193,7 +204,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       ...{ config, clock, onError },
       ...(given.ownPaths && { ownPaths: given.ownPaths }),
       store: storeOf(await sqliteStore({ folder, clock })),
-      secret: () => token,
+      secret: (source) => ('env' in source && source.env === 'WEB' ? webSecret : token),
       load: async () => bridgeChannel,
       ...(own && { connections: { tg: own } }),
       ...(connectTo && { connectTo: () => connectTo(connectToServer()) }),

@@ -63,6 +63,19 @@ test('a prompt that is typed into each chat is answered there, with its Markdown
   }
 })
 
+test('each chat links to the page of its run', async () => {
+  for (const name of places) {
+    const [opened] = await Promise.all([
+      page.waitForEvent('popup'),
+      logOf(name).getByRole('link', { name: 'Open' }).last().click(),
+    ])
+    opened.on('pageerror', ({ message }) => errors.push(message))
+    await opened.getByRole('heading', { name: 'A small shop' }).waitFor()
+    await opened.getByText('What does this project do?').first().waitFor()
+    await opened.close()
+  }
+})
+
 test('Allow counts when Ann presses it, and not when Ben does', async () => {
   for (const name of places) await chatOf(name).getByRole('button', { name: 'Run the tests' }).click()
   for (const name of places) {

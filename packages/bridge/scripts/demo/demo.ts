@@ -1,13 +1,16 @@
+import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
 import { launchOpencode, type ScriptedModel, type Scripts, startModel } from '@reply/testing'
 import { demoFiles } from '@reply/testing/internal'
 import type { Bridge } from '../../src/bridge.ts'
 import { createBridge } from '../../src/bridge.ts'
 import { parseConfig } from '../../src/config/parse.ts'
+import { serveBridge } from '../../src/serve-bridge.ts'
 import { createMemoryStore } from '../../src/store/memory.ts'
 import type { Chat, ChatOptions } from './chats/chat.ts'
 import { slackChat } from './chats/slack.ts'
 import { telegramChat } from './chats/telegram.ts'
-import { servePage } from './page-server.ts'
+import { listen, servePage } from './page-server.ts'
 import { people } from './people.ts'
 import { scripts as demoScripts, permissions, scriptFor, suggestions } from './scripts.ts'
 import type { ChatView } from './view.ts'
@@ -93,6 +96,7 @@ async function start(
     for (const listener of listeners) listener()
   }
   const running = new Map<string, string>()
+  const pagesPort = await freePort()
   const bridge = createBridge({
     config: parseConfig({
       // Ben's prompts run by the server's own rules, so that Ann can allow a command.
@@ -105,10 +109,13 @@ async function start(
         ]),
       ),
       router: { messagesPerMinute: 120 },
+      web: { publicUrl: `http://127.0.0.1:${pagesPort}`, secret: { env: pagesSecretName } },
     }),
     store: createMemoryStore(),
-    secret: (source) =>
-      chats.map(({ secrets }) => ('env' in source ? secrets[source.env] : undefined)).find(Boolean) ?? '',
+    secret: (source) => {
+      const name = 'env' in source ? source.env : ''
+      return name === pagesSecretName ? pagesSecret : (chats.map(({ secrets }) => secrets[name]).find(Boolean) ?? '')
+    },
     load: async (type) => await chatOf(type).load(),
     onError,
     observers: [
@@ -122,6 +129,8 @@ async function start(
   })
   await bridge.start()
   onClose(() => bridge.stop())
+  const pages = await serveBridge({ bridge, port: pagesPort, serves: 'pages' })
+  onClose(pages.close)
   await Promise.all(chats.map((chat) => chat.connected(listenerOf(bridge, chat))))
   for (const chat of chats) chat.observe(notify)
   const page = await servePage({ port, chats, view, observe, suggestions })
@@ -147,6 +156,18 @@ async function start(
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
+}
+
+/** Signs the links to the pages of runs, as long as this demo runs. */
+const pagesSecret = randomBytes(32).toString('base64url')
+const pagesSecretName = 'PAGES_SECRET'
+
+/** Resolves with a port that is free now. The links to the pages have it before they are served. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server, 0)
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 /** Returns the bridge's listener for the webhook of a chat. Undefined for a channel without webhooks. */

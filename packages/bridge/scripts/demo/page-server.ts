@@ -122,7 +122,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
 }
 
 /** Listens on loopback, and resolves with the port. 0 chooses a free one. Rejects if the port is taken. */
-function listen(server: Server, port: number): Promise<number> {
+export function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => {
       const isTaken = 'code' in cause && cause.code === 'EADDRINUSE'

@@ -4,7 +4,7 @@ import { transform } from 'esbuild'
 
 /** Runs the first TypeScript program of a package's README with these modules, and returns what it exports. */
 export async function readmeProgram(
-  name: 'ui' | 'ag-ui',
+  name: 'ui' | 'ag-ui' | 'web',
   modules: Readonly<Record<string, unknown>>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const readme = readFileSync(new URL(`../../${name}/README.md`, import.meta.url), 'utf8')

@@ -26,7 +26,7 @@ export const texts = {
   deskNoToken: 'Open the whole address that `reply web` printed, with all that follows the #.',
   noRuns: 'Nothing has run here yet. Send a prompt, and it is shown here.',
   chooseRun: 'Choose a run.',
-  waitsFor: (asks: number) => (asks === 1 ? '1 question' : `${asks} questions`),
+  waitsFor: (asks: number) => (asks === 1 ? 'Waits for an answer' : `Waits for ${asks} answers`),
   earlier: 'Earlier',
   backToRuns: 'All runs',
   // The state of a run

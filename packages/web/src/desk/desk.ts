@@ -28,11 +28,13 @@ export interface DeskOptions {
   readonly isLocal?: boolean | undefined
   /** Receives what went wrong on this side. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /** Default: the computer's. */
   readonly clock?: Clock | undefined
 }
 
 /** The runs of a server, for one person who may do everything. */
 export interface Desk {
+  /** The runs, for `createPages`. */
   readonly source: PageSource
   /** Stops watching. */
   close(): void

@@ -38,7 +38,9 @@ import { createUsedTokens } from './used-tokens.ts'
 /** What pages show, who may see it, and the limits of a handler. */
 export interface PagesOptions
   extends Pick<WebHandlerOptions, 'maxBodyBytes' | 'maxStreams' | 'beatMs' | 'onError' | 'clock'> {
+  /** Where the runs come from. */
   readonly source: PageSource
+  /** Decides who may see and do what. */
   readonly judge: PageJudge
   /** Where people reach the pages: `https://agents.example/pages`. Requests under other names are refused with 421. */
   readonly publicUrl: string

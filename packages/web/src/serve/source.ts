@@ -7,6 +7,7 @@ export type PageAsk = PageReply['asks'][number]
 
 /** The person who uses a page. */
 export interface PagePerson {
+  /** Identifies the person, as you like. Empty for a link that anyone may use. */
   readonly id: string
   /** The name that people see. */
   readonly name: string
@@ -14,7 +15,9 @@ export interface PagePerson {
 
 /** What a token lets its bearer do. */
 export interface PageGrant {
+  /** Who uses it. Answers with it count as theirs. */
   readonly person: PagePerson
+  /** What it allows besides seeing the run. */
   readonly rights: PageRights
   /** When it ends, in ms since the epoch. Absent if it doesn't end. */
   readonly until?: number | undefined
@@ -38,9 +41,11 @@ export interface PageFeed<State> extends Feed<State> {
 
 /** A file of a run. */
 export interface PageFile {
+  /** Its content. */
   readonly bytes: Uint8Array<ArrayBuffer>
   /** Its MIME type as the agent reports it. It is not believed, except for raster images. */
   readonly mime: string
+  /** Its name or path, as the agent reports it. Pages use its last part. */
   readonly name?: string | undefined
 }
 
@@ -49,6 +54,7 @@ export interface PageFile {
  * only follows it. Errors that people should read are a `Refusal`.
  */
 export interface OpenRun {
+  /** The newest state of the run. */
   readonly feed: PageFeed<PageRun>
   /** Called once. */
   release(): void

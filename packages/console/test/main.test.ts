@@ -37,11 +37,11 @@ async function run(...args: string[]) {
 test('--help names every command, the exit codes and examples', async () => {
   const { code, out } = await run('--help')
   expect(code).toBe(0)
-  for (const word of ['watch', 'web', 'prompt', 'replay', 'record', 'demo', 'Exit codes', 'Examples'])
+  for (const word of ['watch', 'web', 'prompt', 'replay', 'record', 'inspect', 'demo', 'Exit codes', 'Examples'])
     expect(out).toContain(word)
   const codes = out.slice(out.indexOf('Exit codes'), out.indexOf('Environment'))
   for (const one of Object.values(EXIT)) expect(codes).toMatch(new RegExp(`\\b${one}\\b`))
-  for (const command of ['watch', 'web', 'prompt', 'replay', 'record', 'demo']) {
+  for (const command of ['watch', 'web', 'prompt', 'replay', 'record', 'inspect', 'demo']) {
     expect((await run(command, '--help')).out).toContain('Examples:')
   }
 })
@@ -247,4 +247,19 @@ test('durations, speeds and models', () => {
   expect(['1', '10x', '0.5'].map(parseSpeed)).toEqual([1, 10, 0.5])
   expect(parseModel('openrouter/a/b')).toEqual({ providerID: 'openrouter', modelID: 'a/b' })
   for (const wrong of ['', '0', '-1', '5 parsecs', '99999h']) expect(() => parseDuration(wrong)).toThrow(ConsoleError)
+})
+
+test('inspect says what it can’t open', async () => {
+  const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [['missing.sse'], EXIT.failed, /missing\.sse can't be read: no such file/],
+    [[file('garbage')], EXIT.failed, /is not a recording of an event stream\. Make one with `reply record FILE`/],
+    [['--html', file('a.html')], EXIT.usage, /--html needs a recording/],
+    [['http://127.0.0.1:1', '--html', file('a.html')], EXIT.usage, /--html needs a recording/],
+    [[file('question.sse'), '--html', file('garbage')], EXIT.usage, /already exists/],
+    [[file('question.sse'), '--port', '70000'], EXIT.usage, /is not a port/],
+  ]
+  for (const [args, expected, message] of cases) {
+    const { code, err } = await run('inspect', ...args)
+    expect([code, err]).toEqual([expected, expect.stringMatching(message)])
+  }
 })

@@ -85,7 +85,7 @@ function Picture({
       </ol>
       {messages.length === 0 && !preview && <p class="note">{texts.emptyChat}</p>}
       {isTyping && <p class="note">{texts.typing}</p>}
-      <h3>{texts.budgets}</h3>
+      <h2>{texts.budgets}</h2>
       <ul class="budgets">
         {log.budgets.map((budget, index) => (
           <li key={index}>

@@ -24,7 +24,7 @@ export function Decoded({ frame }: DetailsProps): ComponentChildren {
       {frame.noEvents && <p class="note">{texts.noEvents[frame.noEvents]}</p>}
       {frame.errors.length > 0 && (
         <>
-          <h3>{texts.errors}</h3>
+          <h2>{texts.errors}</h2>
           {frame.errors.map((error, index) => (
             <p key={index} class="error">
               {escapeInvisible(error)}

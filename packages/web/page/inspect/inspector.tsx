@@ -196,7 +196,11 @@ function Opened({ data, token, start, startReply }: OpenedProps): ComponentChild
 
       <section class="inspect-reply" aria-label={texts.region.reply}>
         {shown ? (
-          <RunView key={`${shown.sessionID} ${shown.run}`} run={toPageRun(shown.reply)} />
+          <RunView
+            key={`${shown.sessionID} ${shown.run}`}
+            run={toPageRun(shown.reply)}
+            moment={data.state === 'live' && chosen === undefined ? undefined : frame.at}
+          />
         ) : (
           <p class="note">{texts.noReply}</p>
         )}

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LocalRun } from '@reply/core/source'
 import type { CodexCall } from './decode/item.ts'
-import type { CodexEvent } from './decode/notification.ts'
+import type { CodexEvent, CodexText } from './decode/notification.ts'
 
 /** An event that is shown in the run of its turn. `turns.ts` handles the beginning and the end of turns. */
 export type CodexOutput = Exclude<CodexEvent, { readonly type: 'turn' | 'prompt' | 'end' }>
@@ -29,6 +29,8 @@ export interface RunWriter {
    * of texts. The events that this returns have those of the stream.
    */
   missed(run: LocalRun, events: readonly CodexEvent[]): readonly CodexEvent[]
+  /** Whether a text was written to the run, also under the other id that Codex's history has for it up to 0.150.0. */
+  hasText(run: LocalRun, text: CodexText): boolean
   /** Whether a call of the run was written and has not ended. */
   isRunning(run: LocalRun, callID: string): boolean
   /** Returns the running call of an MCP server that began last. Undefined if the server has none in this run. */
@@ -93,6 +95,7 @@ export function createRunWriter(now: () => number): RunWriter {
       if (known) running.set(callID, { ...known, isUnseen: true })
     },
     missed,
+    hasText: (run, { text }) => [...writtenTo(run).texts.values()].some((known) => known.text === text),
     isRunning: (run, callID) => writtenTo(run).running.has(callID),
     lastCallOf,
     callWith,

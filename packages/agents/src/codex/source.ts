@@ -114,6 +114,8 @@ export function codex(options: CodexOptions = {}): Source {
   const aborted = new WeakSet<LocalRun>()
   /** The turns before those that a thread is followed for. */
   const resumed = new Map<string, readonly CodexTurn[]>()
+  /** The turns that went on when their thread was followed. */
+  const joined = new Set<string>()
   /** The last turn of each thread that was read or seen. Undefined if the thread had none. */
   const newestTurns = new Map<string, string | undefined>()
   /** Threads that were open when the connection to a listener was lost, and have not been read again. */
@@ -726,9 +728,13 @@ export function codex(options: CodexOptions = {}): Source {
       resumed.set(threadID, past)
       await agent.readAgain(threadID)
       for (const turn of all.slice(past.length)) {
-        if (!goesOn(turn)) await showMissed(threadID, turn, false)
-        else for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
         newestTurns.set(threadID, turn.id)
+        if (!goesOn(turn)) {
+          await showMissed(threadID, turn, false)
+          continue
+        }
+        joined.add(turn.id)
+        for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
       }
     } catch (error) {
       // The next connection follows the thread if it is needed then.
@@ -752,8 +758,10 @@ export function codex(options: CodexOptions = {}): Source {
     if (since === Number.POSITIVE_INFINITY || known.some((turn) => isOpenSince(turn, since))) return known
     const ended = await whenStored(threadID, (stored) => {
       // The messages to come tell of turns that began after the response.
-      const told = new Set((heldMessages.get(threadID) ?? []).flatMap(eventsIn).map(({ turnID }) => turnID))
-      const found = stored.filter((turn) => !goesOn(turn) && !told.has(turn.id) && isOpenSince(turn, since))
+      const begun = (heldMessages.get(threadID) ?? []).flatMap(eventsIn).filter(({ type }) => type === 'turn')
+      const found = stored.filter(
+        (turn) => !goesOn(turn) && isOpenSince(turn, since) && !begun.some(({ turnID }) => turnID === turn.id),
+      )
       return found.length === 0 ? undefined : found.toReversed()
     })
     return ended ? [...known.filter(({ id }) => !ended.some((turn) => turn.id === id)), ...ended] : known
@@ -900,6 +908,7 @@ export function codex(options: CodexOptions = {}): Source {
         if (event.type === 'turn' && isUnneeded(event.threadID)) return leave(event.threadID)
         if (event.type === 'turn' && newestTurns.has(event.threadID)) newestTurns.set(event.threadID, event.turnID)
         if (event.type === 'call' && event.picturePath !== undefined) return void writeWithPicture(event, value)
+        if (event.type === 'end') showAnswer(event, value)
         return turns.write(event, value)
       }
       case 'ask-gone':
@@ -913,6 +922,18 @@ export function codex(options: CodexOptions = {}): Source {
       default:
         return notice satisfies never
     }
+  }
+
+  /**
+   * Shows the last text of a turn that ends, if it went on when its thread was followed and the text was missed: up to 0.150.0, Codex
+   * may tell of a text before its messages come, and after it has made the response with the turn.
+   */
+  function showAnswer(end: Extract<CodexEvent, { readonly type: 'end' }>, value: unknown): void {
+    const { threadID, turnID, answer } = end
+    if (!joined.delete(turnID) || !answer) return
+    const run = turns.runOf(threadID, turnID)
+    if (run && !writer.hasText(run, answer))
+      turns.write({ type: 'message', kind: 'text', ...answer, threadID, turnID }, value)
   }
 
   /**

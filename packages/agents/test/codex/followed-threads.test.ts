@@ -53,7 +53,11 @@ const ofTurn = (name: string, threadId = 'thread_1') => {
       method: 'item/commandExecution/requestApproval',
       params: { ...ids, itemId: 'call', command: 'ls', cwd: '/project' },
     },
-    completed: { method: 'turn/completed', params: { threadId, turn: { id: name, status: 'completed' } } },
+    // The id that Codex 0.150.0 tells is another one than in its history.
+    completed: {
+      method: 'turn/completed',
+      params: { threadId, turn: { id: name, status: 'completed', items: [{ ...answerOf(name), id: 'resp_1' }] } },
+    },
   }
 }
 const active = (threadId = 'thread_1') => ({
@@ -107,10 +111,29 @@ describe("a run of Codex's other client in a thread that has earlier ones is sho
     ],
     [
       'if it is over between the read and the response, which has it without its end',
-      () => (method) => {
+      (push) => (method) => {
         const stale = { ...goingOn('new', [promptOf('new')]), status: 'interrupted' }
+        const usage = { threadId: 'thread_1', turnId: 'new', tokenUsage: { last: {} } }
         if (method === 'thread/resume') return resumedWith(old, stale)
+        // Codex tells the usage of the last turn after the response.
+        if (method === 'thread/turns/list') push({ method: 'thread/tokenUsage/updated', params: usage })
         return method === 'thread/turns/list' ? listOf(old, over('new')) : undefined
+      },
+    ],
+    [
+      'if it is over after the response, which has all of it but the end',
+      (push) => (method) => {
+        if (method !== 'thread/resume') return undefined
+        setImmediate(() => push(ofTurn('new').completed))
+        return resumedWith(old, goingOn('new', [promptOf('new'), answerOf('new')]))
+      },
+    ],
+    [
+      'if its answer came after the response was made, and before its messages were sent',
+      (push) => (method) => {
+        if (method !== 'thread/resume') return undefined
+        setImmediate(() => push(ofTurn('new').completed))
+        return resumedWith(old, goingOn('new', [promptOf('new')]))
       },
     ],
     [

@@ -28,8 +28,15 @@ export type CodexEvent = {
   | { readonly type: 'usage'; readonly tokens: CodexTokens; readonly contextLimit?: number }
   | { readonly type: 'retry'; readonly message: string }
   | { readonly type: 'compaction' }
-  | { readonly type: 'end'; readonly ending: LocalEnding }
+  /** `answer` is the last text of the turn, if the message has it. */
+  | { readonly type: 'end'; readonly ending: LocalEnding; readonly answer?: CodexText | undefined }
 )
+
+/** A whole text, by the id of its part. */
+export interface CodexText {
+  readonly partID: string
+  readonly text: string
+}
 
 /** What a notification says of a thread. */
 export type CodexNotice =
@@ -75,6 +82,7 @@ const turnEnd = z.object({
   id: z.string(),
   status: z.string().catch('over for an unknown reason'),
   error: failure.nullish().catch(undefined),
+  items: z.array(z.unknown()).catch([]),
 })
 const turnCompleted = z.object({ ...thread, turn: turnEnd })
 
@@ -108,7 +116,10 @@ const turnEvents: Readonly<Record<string, (params: unknown) => CodexEvent | unde
   },
   'turn/completed': (params) => {
     const found = turnCompleted.safeParse(params).data
-    return found && { type: 'end', threadID: found.threadId, turnID: found.turn.id, ending: endingOf(found.turn) }
+    if (!found) return undefined
+    const { id, items } = found.turn
+    const answer = items.flatMap((item) => decodeItem(item, true) ?? []).findLast(isText)
+    return { type: 'end', threadID: found.threadId, turnID: id, ending: endingOf(found.turn), answer }
   },
 }
 
@@ -138,6 +149,9 @@ const sent = z.object({ emittedAtMs: z.number() })
 
 /** When Codex sent a notification, in ms since the epoch by its clock. Undefined if it doesn't tell. */
 export const sentAtIn = (value: unknown): number | undefined => sent.safeParse(value).data?.emittedAtMs
+
+/** Whether an item is a text of the answer. */
+const isText = (item: CodexItem): item is CodexItem & CodexText => item.type === 'message' && item.kind === 'text'
 
 /** The ids of an event's thread and turn. */
 function idsIn({ threadId: threadID, turnId: turnID }: { readonly threadId: string; readonly turnId: string }) {

@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { askDigest } from '@reply/core/internal'
 import type { LocalRun } from '@reply/core/source'
 import { applyDifference, type Change, type PageAccess, type PageRun } from '@reply/web'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { BridgeConfig } from '../src/config/schema.ts'
+import { checkBridge } from '../src/setup/check-bridge.ts'
 import { texts } from '../src/texts.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer, touching } from './local-agent.ts'
@@ -244,4 +248,27 @@ test('without `web`, chats link nothing and no page is served', async () => {
   await open.passes(() => open.said(1).some((said) => said.includes('You said: one.')))
   expect(JSON.stringify(open.telegram.screen(1))).not.toContain('/r/')
   expect((await open.chats.page(request('abc/events', 'x'))).status).toBe(404)
+})
+
+test.each([
+  ['a secret that is long enough', 'x'.repeat(32), true, 'Chats link to https://agents.example.org/pages for 24 hours'],
+  ['a secret that is too short', 'short', false, 'at least 32 bytes'],
+  ['no secret', '', false, 'WEB_SECRET'],
+])('`--check` says what it finds for %s', async (_, secret, isUsable, found) => {
+  await begin()
+  const folder = mkdtempSync(join(tmpdir(), 'reply-web-check-'))
+  const path = join(folder, 'bridge.json')
+  const config = {
+    servers: { home: { url: 'http://127.0.0.1:9' } },
+    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
+    web: { publicUrl, secret: { env: 'WEB_SECRET' } },
+  }
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
+  try {
+    const parts = await checkBridge({ path, env: { WEB_SECRET: secret }, timeoutMs: 5000 })
+    const web = parts.find(({ part }) => part === 'web')
+    expect(web).toMatchObject({ isUsable, found: expect.stringContaining(found) })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

@@ -40,8 +40,8 @@ export function createRunPages({
   return { ...pages, links: createPageLinks({ links, publicUrl, linkMs, people: source.people }) }
 }
 
-/** Returns the links that the secrets sign. */
-function linksOf(
+/** Returns the links that the secrets of a config sign. Throws a `BridgeError` of type `config` if one is missing or too short. */
+export function linksOf(
   { secret: sources }: NonNullable<BridgeConfig['web']>,
   secret: ReadSecret,
 ): ReturnType<typeof createLinks> {

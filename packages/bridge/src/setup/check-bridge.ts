@@ -1,9 +1,10 @@
 import { type Client, type Clock, ReplyError, systemClock } from '@reply/core'
 import { isNoticeChannel, type LoadChannel, loadChannel } from '../chats/load-channel.ts'
-import { type LoadedConfig, loadConfig } from '../config/load.ts'
+import { type LoadedConfig, loadConfig, type ReadSecret } from '../config/load.ts'
 import { parseChannel } from '../config/parse.ts'
 import { agUiAgent, type BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
+import { linksOf } from '../pages/run-pages.ts'
 import { type ConnectServerOptions, connectServer, type ServerConfig, secretNamesIn } from '../servers/connect.ts'
 import { requireUnexposed, warningsOf } from '../servers/safety.ts'
 import { configuredState, type LoadStore } from '../store/load-store.ts'
@@ -12,7 +13,7 @@ import { checkTranscriber } from '../voice/check-transcriber.ts'
 
 /** One part of a config, and whether it works. */
 export interface CheckedPart {
-  /** The part: `channel tg`, `server home`, `people`, `transcribe`, `state`, or `config`. */
+  /** The part: `channel tg`, `server home`, `people`, `transcribe`, `web`, `state`, or `config`. */
   readonly part: string
   /** Whether a bridge could use it now. */
   readonly isUsable: boolean
@@ -50,7 +51,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     return [{ part: 'config', isUsable: false, found: messageOf(error) }]
   }
   const { config, secret } = loaded
-  const { transcribe } = config
+  const { transcribe, web } = config
   const secretNames = secretNamesIn(config)
   return await Promise.all([
     ...Object.entries(config.channels).map(async ([name, entry]) => {
@@ -67,6 +68,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     }),
     checkPeople(config),
     ...(transcribe ? [checkPart('transcribe', async () => checkTranscriber(transcribe, secret, env.PATH))] : []),
+    ...(web ? [checkPart('web', async () => checkWeb(web, secret))] : []),
     checkPart('state', async () => await checkState(loaded, { load: options.loadStore, clock })),
   ])
 
@@ -210,4 +212,11 @@ function checkPeople({ people }: BridgeConfig): CheckedPart {
   const approvers = names.filter((name) => people[name]?.may.includes('approve'))
   const note = approvers.length === 0 ? '. No one can answer permission requests.' : ''
   return { part: 'people', isUsable: true, found: `${names.join(', ')}${note}` }
+}
+
+/** Returns where the pages of runs are, if their links can be signed. Throws a `BridgeError` otherwise. */
+function checkWeb(web: NonNullable<BridgeConfig['web']>, secret: ReadSecret): string {
+  linksOf(web, secret)
+  const { publicUrl, listen, linkHours } = web
+  return `Chats link to ${publicUrl} for ${linkHours} hours, served at ${listen ?? 'the address of --listen'}.`
 }

@@ -304,7 +304,7 @@ describe('one HTML file', () => {
     await page.context().setOffline(true)
     await expect.poll(async () => await page.locator('.run').textContent()).toContain('The sub-agent was allowed.')
     await tab(page, 'Chat')
-    for (const channel of ['telegram', 'telegram-group', 'slack', 'discord', 'whatsapp']) {
+    for (const channel of ['telegram', 'telegram-group', 'slack', 'discord', 'whatsapp', 'terminal']) {
       await page.locator('.channel select').selectOption(channel)
       await expect.poll(async () => await pane(page).textContent()).toContain('The sub-agent was allowed.')
     }
@@ -346,7 +346,7 @@ test.each(['page', 'file'])('a hostile recording executes nothing and loads noth
     for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowLeft')
     for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowRight')
   }
-  for (const channel of ['telegram', 'slack', 'discord', 'whatsapp']) {
+  for (const channel of ['telegram', 'slack', 'discord', 'whatsapp', 'terminal']) {
     await page.locator('.channel select').selectOption(channel)
     await expect.poll(async () => await pane(page).textContent()).toContain('onerror')
   }

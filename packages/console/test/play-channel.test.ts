@@ -4,6 +4,7 @@ import { chatAt } from '@reply/web/inspect'
 import { describe, expect, test } from 'vitest'
 import { loadChannels } from '../src/inspect/channels.ts'
 import { playChannel } from '../src/inspect/play-channel.ts'
+import { playTerminal } from '../src/inspect/play-terminal.ts'
 
 const channels = await loadChannels()
 const recordings = ([1, 2] as const).flatMap((generation) =>
@@ -38,4 +39,17 @@ describe.each(channels.map((channel) => [channel.name, channel] as const))('%s',
       expect(log.isCut).toBe(false)
     },
   )
+})
+
+test('the terminal has the answers as it would write them to a pipe', async () => {
+  for (const recording of recordings) {
+    const { bytes } = readRecording(recording)
+    const log = await playTerminal(bytes)
+    for (const reply of await replay(bytes)) {
+      if (reply.outcome !== 'completed') continue
+      const { messages } = chatAt(log, reply.sessionID, Number.POSITIVE_INFINITY)
+      const shown = plain(messages.map(({ streamed }) => streamed ?? '').join(' '))
+      for (const part of partsOf(reply).filter(isShownText)) expect(shown).toContain(plain(part.text).slice(0, 30))
+    }
+  }
 })

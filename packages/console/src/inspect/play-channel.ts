@@ -31,7 +31,15 @@ export async function playChannel(recording: Uint8Array, channel: InspectedChann
     observe: ({ sessionID }) => [sinkOf(sessionID)],
   })
   await finish()
-  return { name: channel.name, title: channel.title, maxLength, budgets, calls, isCut: units > mostUnits }
+  return {
+    name: channel.name,
+    title: channel.title,
+    maxLength,
+    isTerminal: false,
+    budgets,
+    calls,
+    isCut: units > mostUnits,
+  }
 
   function sinkOf(sessionID: string): ReplyObserver {
     const known = sinks.get(sessionID)

@@ -72,7 +72,7 @@ function Picture({
     <>
       <ol class="bubbles">
         {messages.map((message) => (
-          <Message key={message.id} message={message} most={log.maxLength} />
+          <Message key={message.id} message={message} log={log} />
         ))}
         {preview && (
           <li class="bubble preview">
@@ -85,7 +85,7 @@ function Picture({
       </ol>
       {messages.length === 0 && !preview && <p class="note">{texts.emptyChat}</p>}
       {isTyping && <p class="note">{texts.typing}</p>}
-      <h2>{texts.budgets}</h2>
+      {log.budgets.length > 0 && <h2>{texts.budgets}</h2>}
       <ul class="budgets">
         {log.budgets.map((budget, index) => (
           <li key={index}>
@@ -109,7 +109,7 @@ function Picture({
   )
 }
 
-function Message({ message, most }: { readonly message: ChatMessage; readonly most: number }): ComponentChildren {
+function Message({ message, log }: { readonly message: ChatMessage; readonly log: ChannelLog }): ComponentChildren {
   const { content, streamed, files, tasks, changes, isSilent, postedAt } = message
   return (
     <li class="bubble">
@@ -117,7 +117,7 @@ function Message({ message, most }: { readonly message: ChatMessage; readonly mo
         <span>{timeOfDay(postedAt)}</span>
         {changes > 0 && <span>{texts.edited(changes)}</span>}
         {isSilent && <span>{texts.silent}</span>}
-        {content && <span>{texts.length(content.length, most)}</span>}
+        {content && <span>{texts.length(content.length, log.maxLength)}</span>}
       </p>
       {tasks.map((task) => (
         <p key={task.id} class="bubble-task">
@@ -129,9 +129,13 @@ function Message({ message, most }: { readonly message: ChatMessage; readonly mo
           {escapeInvisible(file)}
         </p>
       ))}
-      <div class="bubble-text">
-        <Markdown text={content?.source ?? streamed ?? ''} />
-      </div>
+      {log.isTerminal ? (
+        <LongText text={streamed ?? ''} />
+      ) : (
+        <div class="bubble-text">
+          <Markdown text={content?.source ?? streamed ?? ''} />
+        </div>
+      )}
       {content && <Buttons content={content} />}
       {content && content.text !== content.source && (
         <details>

@@ -6,6 +6,8 @@ export interface ChannelLog {
   readonly title: string
   /** The most that a message may hold, in the unit of `ChannelText.length`. */
   readonly maxLength: number
+  /** Whether its texts are lines of a terminal. Otherwise they are Markdown. */
+  readonly isTerminal: boolean
   /** The rate limits that its sink keeps to. */
   readonly budgets: readonly ChannelBudget[]
   /** In the order in which they began. */
@@ -44,7 +46,7 @@ export interface ChannelCall {
   readonly sessionID: string
   /** When it began, in ms since the epoch. */
   readonly at: number
-  /** The method of the port: `post`, `edit`, `remove`, `typing`, `upload`, `preview`, `open`, `append`, `close`, `react`. */
+  /** The method of the port: `post`, `edit`, `remove`, `typing`, `upload`, `preview`, `open`, `append`, `close`, `react`. A terminal has only `write`. */
   readonly kind: string
   /** The calls to the platform that it makes: `sendMessage`, `chat.update`. */
   readonly platform: readonly string[]
@@ -52,7 +54,7 @@ export interface ChannelCall {
   readonly message?: string | undefined
   /** With `post`, `edit` and `preview`: the whole content. */
   readonly content?: ChannelText | undefined
-  /** With `open`, `append` and `close`: the text that is added. */
+  /** With `open`, `append`, `close` and `write`: the text that is added. */
   readonly added?: string | undefined
   /** With `open`, `append` and `close`: tasks, one per line. */
   readonly tasks?: readonly { readonly id: string; readonly title: string; readonly status: string }[] | undefined

@@ -5,9 +5,10 @@ import { record as recorder } from '@reply/core'
 import { counted } from '@reply/core/show'
 import type { InspectSource } from '@reply/web'
 import type { ChannelLog } from '@reply/web/inspect'
-import { type InspectedChannel, loadChannels } from '../../inspect/channels.ts'
+import { loadChannels } from '../../inspect/channels.ts'
 import { createGrowingRecording } from '../../inspect/growing-recording.ts'
 import { playChannel } from '../../inspect/play-channel.ts'
+import { playTerminal, terminal } from '../../inspect/play-terminal.ts'
 import { redactedRecording } from '../../inspect/redacted.ts'
 import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
@@ -129,7 +130,7 @@ interface Shown extends Pick<InspectSource, 'name' | 'isLive' | 'pieces'> {
 
 /** Adds the channels that are installed. A recording that is whole is played to each once. */
 async function sourceOf({ name, isLive, pieces, bytes }: Shown): Promise<InspectSource> {
-  const channels = await loadChannels()
+  const channels = await loadPlayers()
   const logs = new Map<string, Promise<ChannelLog>>()
   return {
     name,
@@ -142,12 +143,32 @@ async function sourceOf({ name, isLive, pieces, bytes }: Shown): Promise<Inspect
     },
   }
 
-  function logOf(channel: InspectedChannel): Promise<ChannelLog> {
+  function logOf(channel: Player): Promise<ChannelLog> {
     const known = isLive ? undefined : logs.get(channel.name)
-    const log = known ?? playChannel(bytes(), channel)
+    const log = known ?? channel.play(bytes())
     if (!isLive) logs.set(channel.name, log)
     return log
   }
+}
+
+/** Something that a recording can be played to. */
+interface Player {
+  readonly name: string
+  readonly title: string
+  play(recording: Uint8Array): Promise<ChannelLog>
+}
+
+/** The channels that are installed, and the terminal. */
+async function loadPlayers(): Promise<readonly Player[]> {
+  const channels = await loadChannels()
+  return [
+    ...channels.map((channel) => ({
+      name: channel.name,
+      title: channel.title,
+      play: (recording: Uint8Array) => playChannel(recording, channel),
+    })),
+    { ...terminal, play: playTerminal },
+  ]
 }
 
 /** Writes the inspector of a recording as one HTML file, with secrets redacted. */
@@ -159,7 +180,7 @@ async function writeHtml(file: string, html: string, force: boolean, io: Process
   const recording = redactedRecording(await bytesOf(file, io), readFrames)
   const bytes = new TextEncoder().encode(recording)
   const logs: ChannelLog[] = []
-  for (const channel of await loadChannels()) logs.push(await playChannel(bytes, channel))
+  for (const player of await loadPlayers()) logs.push(await player.play(bytes))
   const text = htmlOf({ name: nameOf(file), recording, logs })
   try {
     await writeFile(html, text)

@@ -1,7 +1,9 @@
 import type { Client, Clock } from '@reply/core'
+import { askDigest } from '@reply/core/internal'
 import { withResolvers } from '@reply/sink/internal'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import type { PageAccess, PageRun } from '@reply/web'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Bridge, createBridge } from '../src/bridge.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
@@ -75,6 +77,8 @@ let written: string[] = []
 let allowed: unknown[] = []
 /** Called when the agent takes an answer. */
 let onAllowed: () => void
+/** The config of the pages of runs. Default: there are none. */
+let web: object | undefined
 /** The ends of asks that any member reported. */
 let askEnds: AskEvent[] = []
 /** The jobs that wait, by their prompts. */
@@ -142,6 +146,7 @@ afterEach(async () => {
     served = []
     errors = []
     receiver = undefined
+    web = undefined
     allowed = []
     askEnds = []
     written = []
@@ -218,6 +223,7 @@ async function startMember(ownToken = token): Promise<Member> {
       },
       people: { ann: { ids: chats.map((chat) => `telegram:${chat}`), may: ['prompt', 'approve', 'admin'] } },
       router: { messagesPerMinute: 1000 },
+      ...(web && { web }),
     }),
     ...{ clock: own, store: ownStore },
     connectTo: () =>
@@ -225,7 +231,10 @@ async function startMember(ownToken = token): Promise<Member> {
         agent.connectTo(async () => await awake),
         async () => await member.beforePost?.(),
       ),
-    secret: (source) => ('env' in source && source.env === 'SECRET' ? secretToken : ownToken),
+    secret: (source) => {
+      if ('env' in source && source.env === 'WEB') return 'a secret of more than thirty-two bytes'
+      return 'env' in source && source.env === 'SECRET' ? secretToken : ownToken
+    },
     load: async () => platform.channel,
     onError: (error) => ownErrors.push(error),
     observers: [(event) => void (event.type === 'ask' && event.phase !== 'asked' && askEnds.push(event))],
@@ -965,4 +974,53 @@ test('a prompt is posted once, although its owners freeze and stop right before 
   await startMember()
   await passes('the run is shown', () => said(1).some((text) => text.includes('Working.')))
   expect(agent.heard).toEqual(['hold'])
+})
+
+test('each bridge serves the page of a run, and what is done there at the other one is done once by the owner', async () => {
+  web = { publicUrl: 'https://agents.example.org', secret: { env: 'WEB' } }
+  const [owner, other] = await startTwo()
+  const chat = chats.find(owner.owns) ?? expect.fail('It has none of the chats.')
+  telegram.say(chat, 'touch')
+  const link = (): URL | undefined =>
+    telegram
+      .screen(chat)
+      .flatMap(({ source }) => source.match(/https:\/\/agents[^\s"()<>]+/g) ?? [])
+      .map((url) => new URL(url))
+      .at(-1)
+  await passes('the request links to the page', () => link() !== undefined)
+  const { pathname = '', hash = '' } = link() ?? {}
+  const request = (path: string, body?: object): Request =>
+    new Request(`http://localhost/api/runs/${pathname.split('/').at(-1)}/${path}`, {
+      headers: {
+        ...{ host: 'agents.example.org', authorization: `Bearer ${hash.slice(1)}` },
+        ...(body && { 'content-type': 'application/json', origin: 'https://agents.example.org' }),
+      },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+  /** Reads the page as it is now. */
+  const readAt = async ({ bridge }: Member): Promise<{ readonly run: PageRun; readonly access: PageAccess }> => {
+    const reader = (await bridge.page(request('events'))).body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ''
+    while (!/event: run\n.*\n\n/.test(text)) text += (await reader?.read())?.value ?? expect.fail('It has ended.')
+    await reader?.cancel()
+    const dataOf = (event: string): string => new RegExp(`event: ${event}\ndata: (.*)`).exec(text)?.[1] ?? ''
+    return { run: JSON.parse(dataOf('run')).run, access: JSON.parse(dataOf('access')) }
+  }
+  const pages = await Promise.all([owner, other].map(readAt))
+  const [ask] = pages[1]?.run.reply.asks ?? []
+  if (!ask) return expect.fail('The other one shows no request.')
+  expect(pages.map(({ run }) => run.reply.asks.map(askDigest))).toEqual([[askDigest(ask)], [askDigest(ask)]])
+  expect(pages.map(({ access }) => access.mayAllow)).toEqual([true, true])
+  let status = 0
+  const answer = { askID: ask.requestID, digest: askDigest(ask), answer: 'once' }
+  void other.bridge.page(request('answer', answer)).then((response) => {
+    status = response.status
+  })
+  const tookMs = await passes('it is answered', () => status !== 0)
+  expect([status, allowed]).toEqual([200, [{ type: 'once' }]])
+  expect(tookMs).toBeLessThan(2000)
+  await passes('the chat names the person', () => said(chat).some((text) => text.includes('Allow once')))
+  // The link is used up at both.
+  const after = await Promise.all([owner, other].map(readAt))
+  expect(after.map(({ access }) => access.mayAllow)).toEqual([false, false])
 })

@@ -115,7 +115,7 @@ export const texts = {
   foldAgent: 'Fold this sub-agent',
   // Markdown, code and long texts
   copy: { idle: 'Copy', copied: 'Copied', failed: 'Can’t copy' },
-  showMore: (count: number) => `Show ${count} more`,
+  showMore: 'Show more',
   showAll: 'Show all',
   checked: 'done',
   unchecked: 'not done',

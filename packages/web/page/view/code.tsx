@@ -88,18 +88,17 @@ interface LongTextProps {
 export const LongText = memo(
   ({ text, shows = 'start', isDiff = false, label, isWhole = false }: LongTextProps): ComponentChildren => {
     const [limit, setLimit] = useState(firstLines)
-    const lines = text.replace(/\n$/, '').split('\n')
-    const isFolded = !isWhole && lines.length > limit + 5
-    const shown = isFolded ? (shows === 'end' ? lines.slice(-limit) : lines.slice(0, limit)) : lines
-    const more = isFolded && (
+    const whole = text.replace(/\n$/, '')
+    const { shown, hidden, isMuch } = isWhole ? { shown: whole } : foldedTo(limit, whole, shows)
+    const more = hidden !== undefined && (
       <div class="more">
-        <span>{counted(lines.length - limit, 'more line')}</span>
-        {lines.length > limit + moreLines && (
+        <span>{hidden}</span>
+        {isMuch && (
           <button type="button" onClick={() => setLimit(limit + moreLines)}>
-            {texts.showMore(moreLines)}
+            {texts.showMore}
           </button>
         )}
-        <button type="button" onClick={() => setLimit(lines.length)}>
+        <button type="button" onClick={() => setLimit(Number.POSITIVE_INFINITY)}>
           {texts.showAll}
         </button>
       </div>
@@ -110,7 +109,7 @@ export const LongText = memo(
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls it. */}
         {/* biome-ignore lint/a11y/useSemanticElements: it groups no fields. */}
         <div class="long-text" role="group" tabIndex={0} aria-label={label} dir="ltr">
-          {piecesOf(shown).map((piece, index) => (
+          {piecesOf(shown.split('\n')).map((piece, index) => (
             <pre key={index} class="piece" style={{ containIntrinsicSize: `auto ${piece.count * 20}px` }}>
               {isDiff ? <SignedLines text={piece.text} /> : escapeInvisible(piece.text)}
             </pre>
@@ -121,6 +120,33 @@ export const LongText = memo(
     )
   },
 )
+
+interface Folded {
+  readonly shown: string
+  /** How much is not shown, in words. Undefined if all is. */
+  readonly hidden?: string
+  /** Whether more than a few hundred lines are not shown. */
+  readonly isMuch?: boolean
+}
+
+/** UTF-16 units that count as a line in a text that has few of them. */
+const lineLength = 250
+
+/** Returns the first or the last lines of a text. A few more than the limit are no reason to fold. */
+function foldedTo(limit: number, text: string, shows: 'start' | 'end'): Folded {
+  const lines = text.split('\n')
+  const isLong = lines.length > limit + 5
+  const kept = isLong ? (shows === 'end' ? lines.slice(-limit) : lines.slice(0, limit)).join('\n') : text
+  const most = limit * lineLength
+  if (kept.length > most) {
+    const shown = shows === 'end' ? kept.slice(-most) : kept.slice(0, most)
+    const more = text.length - most
+    return { shown, hidden: counted(more, 'more character'), isMuch: more > moreLines * lineLength }
+  }
+  if (!isLong) return { shown: text }
+  const more = lines.length - limit
+  return { shown: kept, hidden: counted(more, 'more line'), isMuch: more > moreLines }
+}
 
 interface Piece {
   readonly text: string

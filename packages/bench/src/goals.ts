@@ -12,6 +12,7 @@ import { pieceGoals } from './goals/pieces.ts'
 import { postgresGoals } from './goals/postgres.ts'
 import { byteGoals, peerGoals, sessionGoals } from './goals/stream.ts'
 import { uiGoals } from './goals/ui.ts'
+import { webGoals } from './goals/web.ts'
 
 /** All measurements, in the order of the table. */
 export const goals: readonly Goal[] = [
@@ -33,6 +34,7 @@ export const goals: readonly Goal[] = [
   ...uiGoals,
   ...agUiGoals,
   ...inspectGoals,
+  ...webGoals,
   ...commandGoals,
   ...hostileGoals,
   ...sizeGoals,

@@ -1,12 +1,13 @@
-import { escapeInvisible, type Reply, totalUsage } from '@reply/core'
+import { escapeInvisible, type Part, type Reply, type ToolPart, totalUsage } from '@reply/core'
 import { amount, contextPercent, dollars, duration, elapsed, toolFacts } from '@reply/core/show'
 import type { ComponentChildren } from 'preact'
 import { texts } from '../texts.ts'
 import { useNow } from './context.ts'
+import { memo } from './memo.ts'
 import { Todos } from './todos.tsx'
 
 /** What is known of a run besides its parts: its checklist, its usage, its time line. */
-export function About({ reply }: { readonly reply: Reply }): ComponentChildren {
+export const About = memo(({ reply }: { readonly reply: Reply }): ComponentChildren => {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls it.
     <section class="about" tabIndex={0} aria-label={texts.views.about}>
@@ -26,7 +27,7 @@ export function About({ reply }: { readonly reply: Reply }): ComponentChildren {
       </div>
     </section>
   )
-}
+})
 
 function Facts({ reply }: { readonly reply: Reply }): ComponentChildren {
   const { agent, model, directory, startedAt, settledAt, sessionID, phase } = reply
@@ -88,8 +89,8 @@ function TimeLine({ reply }: { readonly reply: Reply }): ComponentChildren {
   const spans = spansOf(reply)
   if (spans.length === 0) return <p class="quiet">{texts.noTimes}</p>
   const endOf = ({ start, end }: Span): number => end ?? (reply.phase === 'settled' ? start : Math.max(start, now))
-  const from = Math.min(...spans.map(({ start }) => start))
-  const whole = Math.max(1, ...spans.map((span) => endOf(span) - from))
+  const from = spans.reduce((least, { start }) => Math.min(least, start), Number.POSITIVE_INFINITY)
+  const whole = spans.reduce((most, span) => Math.max(most, endOf(span) - from), 1)
   const longest = new Set(spans.toSorted((a, b) => endOf(b) - b.start - (endOf(a) - a.start)).slice(0, mostSpans))
   const shown = spans.filter((span) => longest.has(span))
   return (
@@ -117,24 +118,31 @@ function TimeLine({ reply }: { readonly reply: Reply }): ComponentChildren {
   )
 }
 
-const spansByMessage = new WeakMap<Reply['messages'][number], readonly Span[]>()
+const spanOfCall = new WeakMap<Part, Span | undefined>()
 
-function spansOf(reply: Reply): readonly Span[] {
-  const own = reply.messages.flatMap((message, at) => {
-    const known = spansByMessage.get(message)
-    if (known) return known
-    const { id, createdAt: start, completedAt: end } = message
+function spansOf({ messages, directory }: Reply): readonly Span[] {
+  return messages.flatMap(({ id, createdAt: start, completedAt: end, parts }, at) => {
     const step: readonly Span[] =
       start === undefined ? [] : [{ key: id, type: 'step', label: texts.step(at + 1), start, end }]
-    const calls = message.parts.flatMap((part): readonly Span[] => {
-      if (part.type !== 'tool' || part.status === 'abandoned' || part.state.startedAt === undefined) return []
-      const { name, subject = '' } = toolFacts(part, { asks: [], directory: reply.directory })
-      const label = `${name} ${subject}`.slice(0, 200).replace(/\s+/g, ' ').trim()
-      return [{ key: part.id, type: 'tool', label, start: part.state.startedAt, end: part.state.endedAt }]
+    const calls = parts.flatMap((part): readonly Span[] => {
+      if (part.type !== 'tool') return []
+      if (!spanOfCall.has(part)) spanOfCall.set(part, spanOf(part, directory))
+      const span = spanOfCall.get(part)
+      return span ? [span] : []
     })
-    const spans = [...step, ...calls]
-    spansByMessage.set(message, spans)
-    return spans
+    return [...step, ...calls]
   })
-  return own
+}
+
+function spanOf(part: ToolPart, directory: string | undefined): Span | undefined {
+  const { startedAt: start, endedAt: end } = part.state
+  if (part.status === 'abandoned' || start === undefined) return undefined
+  const { name, subject = '' } = toolFacts(part, { asks: [], directory })
+  return {
+    key: part.id,
+    type: 'tool',
+    label: `${name} ${subject}`.slice(0, 200).replace(/\s+/g, ' ').trim(),
+    start,
+    end,
+  }
 }

@@ -9,7 +9,7 @@ import {
   Virtualizer,
   windowScroll,
 } from '@tanstack/virtual-core'
-import { Component, type ComponentChildren, createRef, options as preact } from 'preact'
+import { Component, type ComponentChildren, createRef, options as preact, type VNode } from 'preact'
 
 /** Moves the reader in a list. */
 export interface ListControl {
@@ -21,7 +21,9 @@ export interface ListControl {
 }
 
 interface ListProps {
-  readonly keys: readonly string[]
+  readonly count: number
+  /** Names the row at a position as long as it exists. */
+  readonly keyOf: (index: number) => string
   /** Renders a row. */
   readonly row: (index: number) => ComponentChildren
   /** The height of a row that was never rendered, in pixels. */
@@ -98,7 +100,7 @@ export class List extends Component<ListProps> {
     for (const undo of this.#undo) undo()
   }
 
-  override render({ keys, row, label }: ListProps): ComponentChildren {
+  override render({ count, label }: ListProps): ComponentChildren {
     this.#virtual?.update()
     const virtual = this.#virtual?.instance
     const all = this.#isPrinted || !virtual
@@ -108,7 +110,7 @@ export class List extends Component<ListProps> {
     const margin = virtual?.options.scrollMargin ?? 0
     const above = first ? first.start - margin : 0
     const below = virtual && last && !all ? virtual.getTotalSize() - (last.end - margin) : 0
-    const shown = this.#isPrinted ? keys.map((_, index) => index) : items.map(({ index }) => index)
+    const shown = this.#isPrinted ? Array.from({ length: count }, (_, index) => index) : items.map(({ index }) => index)
     return (
       <ol
         ref={this.#list}
@@ -116,21 +118,34 @@ export class List extends Component<ListProps> {
         aria-label={label}
         style={{ paddingTop: `${above}px`, paddingBottom: `${below}px` }}
       >
-        {shown.map((index) => (
-          <li
-            key={keys[index]}
-            class="row"
-            data-index={index}
-            tabIndex={-1}
-            ref={this.#measure}
-            aria-posinset={index + 1}
-            aria-setsize={keys.length}
-          >
-            {row(index)}
-          </li>
-        ))}
+        {shown.map((index) => this.#itemOf(index))}
       </ol>
     )
+  }
+
+  /** Rows that were made since the properties changed. The same ones are not looked into again when only the place changes. */
+  #items: { readonly of: ListProps; readonly made: Map<number, VNode> } | undefined
+
+  #itemOf(index: number): VNode {
+    const { keyOf, row, count } = this.props
+    if (this.#items?.of !== this.props) this.#items = { of: this.props, made: new Map() }
+    const known = this.#items.made.get(index)
+    if (known) return known
+    const item = (
+      <li
+        key={keyOf(index)}
+        class="row"
+        data-index={index}
+        tabIndex={-1}
+        ref={this.#measure}
+        aria-posinset={index + 1}
+        aria-setsize={count}
+      >
+        {row(index)}
+      </li>
+    )
+    this.#items.made.set(index, item)
+    return item
   }
 
   readonly #measure = (element: HTMLLIElement | null): void => this.#virtual?.instance.measureElement(element)
@@ -142,11 +157,11 @@ export class List extends Component<ListProps> {
     return virtual.itemSizeCache.get(this.#keyAt(index)) ?? this.props.estimate(index)
   }
 
-  readonly #keyAt = (index: number): string => this.props.keys[index] ?? String(index)
+  readonly #keyAt = (index: number): string => this.props.keyOf(index)
 
   #common() {
     return {
-      count: this.props.keys.length,
+      count: this.props.count,
       getItemKey: this.#keyAt,
       estimateSize: this.props.estimate,
       overscan: 6,

@@ -22,34 +22,51 @@ import { Fold } from './fold.tsx'
 import { Icon } from './icons.tsx'
 import { Markdown, MarkdownChunk } from './markdown.tsx'
 import { memo } from './memo.ts'
-import { agentKey, type Row, type Scope } from './rows.ts'
+import { type Agent, agentKey, type Row, type Scope } from './rows.ts'
 import { AgentRow, ToolRow, within } from './tool.tsx'
 
 type Answers = Readonly<Record<string, { readonly by: string }>>
 
-interface RowViewProps {
+/** What a row needs of its reply. What it does not need is left out, so that it isn't rendered again for it. */
+interface RowContext {
+  readonly reply?: Reply | undefined
+  readonly directory?: string | undefined
+  /** The asks about a call, and the sub-agents that it started. */
+  readonly asks?: readonly Ask[] | undefined
+  readonly agents?: readonly Agent[] | undefined
+}
+
+/** Returns what a row needs of the reply that it belongs to. */
+export function contextOf(row: Row, scope: Scope | undefined): RowContext {
+  if (row.type === 'tool') {
+    const { callID } = row.part
+    return { directory: scope?.reply.directory, asks: scope?.asks.get(callID), agents: scope?.agents.get(callID) }
+  }
+  return row.type === 'agent' || row.type === 'ask' || row.type === 'end' ? { reply: scope?.reply } : {}
+}
+
+interface RowViewProps extends RowContext {
   readonly row: Row
-  readonly scope: Scope | undefined
   readonly answers: Answers
-  readonly isOpen: (key: string) => boolean
+  /** What is unfolded, by the keys of rows and sub-agents. */
+  readonly open: ReadonlySet<string>
   readonly access: ViewAccess | undefined
   readonly actions: RunActions | undefined
 }
 
 const none: readonly never[] = []
 
-/** One row. It picks what the row's own component needs, so that this is rendered again only if that changed. */
-export function RowView({ row, scope, answers, isOpen, access, actions }: RowViewProps): ComponentChildren {
-  return (
-    <div class={`row-body row-${row.type}`} data-depth={Math.min(row.depth, 6) || undefined}>
-      {contentOf({ row, scope, answers, isOpen, access, actions })}
+/** One row of the list. */
+export const RowView = memo(
+  (props: RowViewProps): ComponentChildren => (
+    <div class={`row-body row-${props.row.type}`} data-depth={Math.min(props.row.depth, 6) || undefined}>
+      {contentOf(props)}
     </div>
-  )
-}
+  ),
+)
 
-function contentOf({ row, scope, answers, isOpen, access, actions }: RowViewProps): ComponentChildren {
-  if (!scope) return null
-  const { reply } = scope
+function contentOf(props: RowViewProps): ComponentChildren {
+  const { row, reply, directory, asks = none, agents = none, answers, open, access, actions } = props
   switch (row.type) {
     case 'prompt':
       return <PromptRow prompt={row.prompt} isJoined={row.isJoined} isNested={row.depth > 0} />
@@ -70,40 +87,37 @@ function contentOf({ row, scope, answers, isOpen, access, actions }: RowViewProp
           id={row.key}
           text={row.part.text}
           isGrowing={row.part.status === 'open'}
-          isOpen={isOpen(row.key)}
+          isOpen={open.has(row.key)}
         />
       )
     case 'tool': {
-      const agents = scope.agents.get(row.part.callID) ?? none
       if (agents.length > 0)
         return (
           <Fragment>
             {agents.map((agent) => (
-              <AgentRow key={agent.key} agent={agent} isOpen={isOpen(agent.key)} />
+              <AgentRow key={agent.key} agent={agent} isOpen={open.has(agent.key)} />
             ))}
-            {scope.asks
-              .get(row.part.callID)
-              ?.map(
-                (ask) =>
-                  ask.status !== 'pending' && <AskedOf key={ask.requestID} ask={ask} by={answers[ask.requestID]?.by} />,
-              )}
+            {asks.map(
+              (ask) =>
+                ask.status !== 'pending' && <AskedOf key={ask.requestID} ask={ask} by={answers[ask.requestID]?.by} />,
+            )}
           </Fragment>
         )
       return (
         <ToolRow
           id={row.key}
           part={row.part}
-          asks={scope.asks.get(row.part.callID) ?? none}
+          asks={asks}
           answers={answers}
-          directory={reply.directory}
-          isOpen={isOpen(row.key)}
+          directory={directory}
+          isOpen={open.has(row.key)}
         />
       )
     }
     case 'agent': {
-      const child = reply.children[row.at]
+      const child = reply?.children[row.at]
       const key = agentKey(row.owner, row.at)
-      return child && <AgentRow agent={{ key, child }} isOpen={isOpen(key)} />
+      return child && <AgentRow agent={{ key, child }} isOpen={open.has(key)} />
     }
     case 'file':
       return <FileFigure file={row.part} />
@@ -113,7 +127,7 @@ function contentOf({ row, scope, answers, isOpen, access, actions }: RowViewProp
           id={row.key}
           icon="edit"
           kind="patch"
-          isOpen={isOpen(row.key)}
+          isOpen={open.has(row.key)}
           head={<span class="quiet">{texts.changedFiles}</span>}
         >
           {() => (
@@ -142,13 +156,13 @@ function contentOf({ row, scope, answers, isOpen, access, actions }: RowViewProp
       return <div class="divider">{state === 'running' ? texts.compacting : texts.compacted(before)}</div>
     }
     case 'ask':
-      return row.ask.status === 'pending' ? (
+      return row.ask.status === 'pending' && reply ? (
         <PendingAsk ask={row.ask} reply={reply} access={access} actions={actions} />
       ) : (
         <AskedOf ask={row.ask} by={answers[row.ask.requestID]?.by} />
       )
     case 'end':
-      return <EndRow reply={reply} />
+      return reply && <EndRow reply={reply} />
     default:
       return row satisfies never
   }

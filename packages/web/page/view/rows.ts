@@ -57,12 +57,17 @@ export interface Agent {
 
 export interface Rows {
   readonly rows: readonly Row[]
+  /** Where the asks are that wait. */
+  readonly asks: readonly number[]
   readonly scopes: ReadonlyMap<string, Scope>
 }
 
+/** Rows in several lists, one after the other. Rows are only added to the last one. */
+type Lists = Row[][]
+
 interface MessageRows {
   readonly parts: readonly Part[]
-  readonly rows: readonly Row[]
+  readonly rows: Row[]
   /** Where the rows of each part begin. */
   readonly starts: readonly number[]
 }
@@ -85,27 +90,30 @@ export function createRows(): (reply: Reply, isOpen: (key: string) => boolean) =
   return (reply, isOpen) => {
     const before = scopes
     scopes = new Map()
-    const rows: Row[] = []
-    addReply(rows, reply, { owner: '', depth: 0 }, before, isOpen)
-    for (const ask of pendingAsks(reply)) rows.push(keep({ ...top, key: `ask:${ask.requestID}`, type: 'ask', ask }))
-    rows.push(endRow)
-    return { rows, scopes }
+    const lists: Lists = [[]]
+    addReply(lists, reply, { owner: '', depth: 0 }, before, isOpen)
+    const asks = pendingAsks(reply).map((ask) => keep({ ...top, key: `ask:${ask.requestID}`, type: 'ask', ask }))
+    const own = lists.flat()
+    const rows = own.concat(asks, [endRow])
+    return { rows, scopes, asks: asks.map((_, at) => own.length + at) }
   }
 
+  /** Adds the rows of a reply to the last list, and whole lists of rows that exist as they are: they may be long. */
   function addReply(
-    rows: Row[],
+    lists: Lists,
     reply: Reply,
     place: Omit<RowPlace, 'key'>,
     before: ReadonlyMap<string, Scope>,
     isOpen: (key: string) => boolean,
   ): void {
     const { owner, depth } = place
+    const add = (row: Row): void => void lists.at(-1)?.push(row)
     const scope = scopeOf(reply, owner, before.get(owner))
     scopes.set(owner, scope)
     const isAnyOpen = reply.children.some((_, at) => isOpen(agentKey(owner, at)))
     const addAgents = (agents: readonly Agent[]): void => {
       for (const { key, child } of agents)
-        if (isOpen(key)) addReply(rows, child.reply, { owner: key, depth: depth + 1 }, before, isOpen)
+        if (isOpen(key)) addReply(lists, child.reply, { owner: key, depth: depth + 1 }, before, isOpen)
     }
     const seen = new Set<string>()
     let prompts = 0
@@ -113,13 +121,12 @@ export function createRows(): (reply: Reply, isOpen: (key: string) => boolean) =
       for (; prompts < until; prompts++) {
         const id = reply.promptIDs[prompts] ?? ''
         const prompt = prompts === 0 ? reply.prompt : reply.joinedPrompts?.[id]
-        if (prompt)
-          rows.push(keep({ ...place, key: `${owner}/prompt:${id}`, type: 'prompt', prompt, isJoined: prompts > 0 }))
+        if (prompt) add(keep({ ...place, key: `${owner}/prompt:${id}`, type: 'prompt', prompt, isJoined: prompts > 0 }))
       }
     }
     const { compaction, error } = reply
     const addCompaction = (): void => {
-      if (compaction) rows.push(keep({ ...place, key: `${owner}/compaction`, type: 'compaction', compaction }))
+      if (compaction) add(keep({ ...place, key: `${owner}/compaction`, type: 'compaction', compaction }))
     }
     addPrompts(Math.min(1, reply.promptIDs.length))
     if (compaction && !reply.messages.some(({ id }) => id === compaction.afterMessageID)) addCompaction()
@@ -128,31 +135,31 @@ export function createRows(): (reply: Reply, isOpen: (key: string) => boolean) =
       const own = rowsOfMessage(message, place)
       if (scope.agents.size > 0)
         for (const row of own) {
-          rows.push(row)
+          add(row)
           if (row.type !== 'tool') continue
           seen.add(row.part.callID)
           if (isAnyOpen) addAgents(scope.agents.get(row.part.callID) ?? [])
         }
-      else for (const row of own) rows.push(row)
+      else lists.push(own, [])
       const isOwn = message.error !== undefined && message.error.message !== error?.message
       if (message.error && isOwn && message.error.name !== 'MessageAbortedError')
-        rows.push(keep({ ...place, key: `${owner}/error:${message.id}`, type: 'failure', error: message.error }))
+        add(keep({ ...place, key: `${owner}/error:${message.id}`, type: 'failure', error: message.error }))
       if (compaction?.afterMessageID === message.id) addCompaction()
     }
     addPrompts(reply.promptIDs.length)
     reply.children.forEach((child, at) => {
       if (child.callID !== undefined && seen.has(child.callID)) return
       const key = agentKey(owner, at)
-      rows.push(keep({ ...place, key: `agent:${key}`, type: 'agent', at }))
+      add(keep({ ...place, key: `agent:${key}`, type: 'agent', at }))
       addAgents([{ key, child }])
     })
     // A closed ask is shown with its call. The copies of a sub-agent's asks belong to that sub-agent.
     for (const ask of reply.asks)
       if (ask.status !== 'pending' && ask.sessionID === reply.sessionID && !hasCall(reply, ask))
-        rows.push(keep({ ...place, key: `${owner}/closed:${ask.requestID}`, type: 'ask', ask }))
+        add(keep({ ...place, key: `${owner}/closed:${ask.requestID}`, type: 'ask', ask }))
   }
 
-  function rowsOfMessage(message: Message, place: Omit<RowPlace, 'key'>): readonly Row[] {
+  function rowsOfMessage(message: Message, place: Omit<RowPlace, 'key'>): Row[] {
     const key = `${place.owner}/${message.id}`
     const before = messages.get(key)
     const { parts } = message

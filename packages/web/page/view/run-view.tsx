@@ -1,4 +1,4 @@
-import { escapeInvisible, type FileChange, pendingAsks, type Reply } from '@reply/core'
+import { escapeInvisible, type FileChange, type Part, pendingAsks, type Reply } from '@reply/core'
 import { changesLine, changesOf, countChanges, elapsed } from '@reply/core/show'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -12,7 +12,7 @@ import { Icon } from './icons.tsx'
 import { KeyHelp, useKeys } from './keys.tsx'
 import { List, type ListControl, type ListView } from './list.tsx'
 import { asReply } from './reply.ts'
-import { RowView } from './row.tsx'
+import { contextOf, RowView } from './row.tsx'
 import { createRows, type Row } from './rows.ts'
 import './styles.ts'
 
@@ -53,13 +53,12 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
   const isRoomy = useIsWide(roomy)
   const view = chosen === 'about' && isRoomy ? 'run' : chosen
   const makeRows = useMemo(createRows, [])
-  const { rows, scopes } = makeRows(reply, (key) => open.has(key))
-  const keys = useMemo(() => rows.map(({ key }) => key), [rows])
+  const { rows, scopes, asks } = makeRows(reply, (key) => open.has(key))
   const control = useRef<ListControl | undefined>(undefined)
-  const changes = useChanges(reply)
+  const slow = useSlow(reply)
+  const changes = useChanges(slow)
   const newestSources = useRef<RunSources>({})
   newestSources.current = sources ?? {}
-  const isOpen = (key: string): boolean => open.has(key)
   const context = useMemo(
     (): ViewContext => ({
       isOpen: () => false,
@@ -72,7 +71,6 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
     }),
     [],
   )
-  const asks = rows.flatMap((row, index) => (row.type === 'ask' && row.ask.status === 'pending' ? [index] : []))
   const isRunning = reply.phase !== 'settled'
   const goTo = (index: number): void => {
     setView('run')
@@ -124,16 +122,17 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
           <div class={isRoomy && view === 'run' ? 'run-columns' : 'run-column'}>
             <div id="view-run" class="run-main" role="tabpanel" aria-labelledby="tab-run" hidden={view !== 'run'}>
               <List
-                keys={keys}
+                count={rows.length}
+                keyOf={(index) => rows[index]?.key ?? String(index)}
                 row={(index) => {
                   const row = rows[index]
                   return (
                     row && (
                       <RowView
                         row={row}
-                        scope={scopes.get(row.owner)}
+                        {...contextOf(row, scopes.get(row.owner))}
                         answers={run.answers}
-                        isOpen={isOpen}
+                        open={open}
                         access={access}
                         actions={actions}
                       />
@@ -155,7 +154,7 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
                 goToEnd={() => control.current?.goToEnd()}
               />
             </div>
-            {isRoomy && view === 'run' && <About reply={reply} />}
+            {isRoomy && view === 'run' && <About reply={slow} />}
             {view === 'changes' && (
               <div id="view-changes" role="tabpanel" aria-labelledby="tab-changes">
                 <Changes changes={changes} />
@@ -163,7 +162,7 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
             )}
             {view === 'about' && (
               <div id="view-about" role="tabpanel" aria-labelledby="tab-about">
-                <About reply={reply} />
+                <About reply={slow} />
               </div>
             )}
           </div>
@@ -174,38 +173,46 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
   )
 }
 
+/** How often what is computed of all parts is computed again, in ms. */
+const slowMs = 1000
+
+/** Returns the reply as it was up to a second ago, or as it is once it has ended. */
+function useSlow(reply: Reply): Reply {
+  const [shown, setShown] = useState(reply)
+  const newest = useRef(reply)
+  newest.current = reply
+  const isBehind = shown !== reply
+  useEffect(() => {
+    if (!isBehind) return
+    const timer = setTimeout(() => setShown(newest.current), slowMs)
+    return () => clearTimeout(timer)
+  }, [isBehind])
+  return reply.phase === 'settled' ? reply : shown
+}
+
 interface Changed {
   readonly edits: readonly unknown[]
   readonly changes: readonly FileChange[]
 }
 
-/** Returns what the run changed. Edits end with their calls, so texts that grow cost nothing. */
+/** Returns what the run changed. It is the same list until another edit has ended. */
 function useChanges(reply: Reply): readonly FileChange[] {
-  const known = useRef<Changed | undefined>(undefined)
-  const edits = editsOf(reply)
-  const before = known.current
-  if (before && before.edits.length === edits.length && before.edits.every((edit, at) => edit === edits[at]))
-    return before.changes
-  const changes = changesOf(reply)
-  known.current = { edits, changes }
-  return changes
+  const known = useRef<Changed>({ edits: [], changes: [] })
+  return useMemo(() => {
+    const edits = editsOf(reply)
+    const before = known.current
+    const isSame = before.edits.length === edits.length && before.edits.every((edit, at) => edit === edits[at])
+    if (!isSame) known.current = { edits, changes: changesOf(reply) }
+    return known.current.changes
+  }, [reply])
 }
 
-const editsByMessage = new Map<string, { readonly parts: readonly unknown[]; readonly edits: readonly unknown[] }>()
-
 /** Everything that `changesOf` reads: the calls that ended, and what the server reports. */
-function editsOf(reply: Reply): readonly unknown[] {
-  const own = reply.messages.flatMap((message) => {
-    const { id, parts } = message
-    const before = editsByMessage.get(id)
-    if (before?.parts === parts) return before.edits
-    const edits = parts.filter(
-      (part) => (part.type === 'tool' && part.state.status === 'completed') || part.type === 'patch',
-    )
-    editsByMessage.set(id, { parts, edits })
-    return edits
-  })
-  return [reply.changes, reply.directory, ...own, ...reply.children.flatMap(({ reply: inner }) => editsOf(inner))]
+function editsOf({ changes, directory, messages, children }: Reply): readonly unknown[] {
+  const isEdit = (part: Part): boolean =>
+    part.type === 'patch' || (part.type === 'tool' && part.state.status === 'completed')
+  const own = messages.flatMap(({ parts }) => parts.filter(isEdit))
+  return [changes, directory, ...own, ...children.flatMap(({ reply }) => editsOf(reply))]
 }
 
 function changesNote(changes: readonly FileChange[]): string {

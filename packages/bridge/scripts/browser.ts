@@ -16,9 +16,12 @@ const flags = [
   ...['--disable-component-update', '--disable-sync'],
 ]
 
-/** Starts a headless Chromium with a new profile, which is removed when it closes. Rejects if there is no Chromium. */
-export async function openBrowser(): Promise<Browser> {
-  return await chromium.launch({ executablePath: chromiumPath(), args: flags })
+/**
+ * Starts a headless Chromium with a new profile, which is removed when it closes. `more` are further flags. Rejects if there is
+ * no Chromium.
+ */
+export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
+  return await chromium.launch({ executablePath: chromiumPath(), args: [...flags, ...more] })
 }
 
 /** Returns the path of Chromium. Throws if it isn't found, or if `CHROMIUM_PATH` names no file. */

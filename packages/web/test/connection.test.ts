@@ -169,13 +169,16 @@ describe('a page', () => {
 
   test('connects again if the server falls silent', async () => {
     const stage = createStage()
-    const silence: (() => void)[] = []
+    const silence = new Set<() => void>()
+    const fallSilent = (): void => {
+      for (const run of [...silence]) run()
+    }
     const clock: Clock = {
       ...eagerClock,
       after: (delayMs, run) => {
         if (delayMs <= 15_000) return eagerClock.after(delayMs, run)
-        silence.push(run)
-        return () => silence.splice(silence.indexOf(run), 1)
+        silence.add(run)
+        return () => silence.delete(run)
       },
     }
     let calls = 0
@@ -187,10 +190,22 @@ describe('a page', () => {
       { clock },
     )
     await expect.poll(() => page.states).toEqual(['connecting', 'live'])
-    expect(silence).toHaveLength(1)
-    silence[0]?.()
+    fallSilent()
     await expect.poll(() => page.states).toEqual(['connecting', 'live', 'lost', 'live'])
     expect([calls, stage.state.open]).toEqual([2, 1])
+    page.close()
+    // A server that takes the request and says nothing at all.
+    let tries = 0
+    openPage(
+      async ({ signal }) => {
+        tries += 1
+        return await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      },
+      { clock },
+    )
+    await expect.poll(() => tries).toBe(1)
+    fallSilent()
+    await expect.poll(() => tries).toBe(2)
   })
 
   test('lets go of the server when it is closed, and hears nothing any more', async () => {

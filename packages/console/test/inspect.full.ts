@@ -217,6 +217,8 @@ describe('a recording in the browser', () => {
     await page.reload()
     await page.locator('.inspect').waitFor()
     await expect.poll(() => moment(page)).toBe(place)
+    await page.evaluate("location.hash = location.hash.replace(/\\/.*/, '/3')")
+    await expect.poll(() => moment(page)).toMatch(/^Frame 3 of/)
     expect(problems).toEqual([])
   })
 
@@ -259,6 +261,8 @@ describe('a recording in the browser', () => {
     await expect.poll(async () => Number(/of (\d+)/.exec(await moment(page))?.[1])).toBeGreaterThan(20)
     server.publish(1000)
     await expect.poll(async () => await page.locator('.run').textContent()).toContain('Completed')
+    await tab(page, 'Chat')
+    await expect.poll(async () => await page.locator('.bubbles').textContent()).toContain('I write and edit.')
     expect(problems).toEqual([])
   })
 })

@@ -8,6 +8,25 @@ import { timeOfDay } from './format.ts'
 import { LongText } from './long-text.tsx'
 import { texts } from './texts.ts'
 
+/** How often a recording that grows is played again, in ms. */
+const againMs = 3000
+
+/** How many frames a live recording has, looked at now and then, and at its end. 0 before, and for one that is whole. */
+function useLengthNowAndThen({ state, recording }: InspectData): number {
+  const isLive = state === 'live'
+  const [length, setLength] = useState(0)
+  useEffect(() => {
+    if (!isLive) return
+    const look = (): void => setLength(recording.length)
+    const timer = setInterval(look, againMs)
+    return () => {
+      clearInterval(timer)
+      look()
+    }
+  }, [isLive, recording])
+  return length
+}
+
 interface ChatProps {
   readonly data: InspectData
   /** When the moment is. For the end, the time at which all is shown. */
@@ -20,14 +39,16 @@ export function Chat({ data, at, sessionID }: ChatProps): ComponentChildren {
   const [name, setName] = useState(data.channels[0]?.name ?? '')
   const [loaded, setLoaded] = useState<{ readonly log?: ChannelLog; readonly error?: string }>({})
   const logs = useRef(new Map<string, Promise<ChannelLog>>())
-  const length = data.state === 'live' ? 0 : data.recording.length
+  const shownName = useRef('')
+  const length = useLengthNowAndThen(data)
   useEffect(() => {
     if (name === '') return
     let isWanted = true
-    setLoaded({})
-    // A recording that grows is played again.
+    if (shownName.current !== name) setLoaded({})
+    shownName.current = name
     const key = `${name} ${length}`
     const log = logs.current.get(key) ?? data.channel(name)
+    // One of a recording that grows is of no use later.
     if (data.state !== 'live') logs.current.set(key, log)
     log.then(
       (one) => isWanted && setLoaded({ log: one }),
@@ -36,7 +57,7 @@ export function Chat({ data, at, sessionID }: ChatProps): ComponentChildren {
     return () => {
       isWanted = false
     }
-  }, [name, length, data.state])
+  }, [name, length])
   if (data.channels.length === 0) return <p class="note">{texts.noChannels}</p>
   return (
     <>

@@ -127,6 +127,15 @@ function Opened({ data, token, start, startReply }: OpenedProps): ComponentChild
     return () => window.removeEventListener('keydown', listener, { capture: true })
   }, [])
   useEffect(() => {
+    const listener = (): void => {
+      const place = readPlace()
+      setMoment(place.moment)
+      setReply(place.reply)
+    }
+    window.addEventListener('hashchange', listener)
+    return () => window.removeEventListener('hashchange', listener)
+  }, [])
+  useEffect(() => {
     document.title = texts.title(data.name)
   }, [data.name])
   useEffect(() => {

@@ -93,20 +93,26 @@ function longRecording(deltas: number): string {
 
 /** Runs `reply inspect`, and returns the address that it prints. */
 async function inspect(...args: string[]): Promise<string> {
+  return (await start(...args)).url
+}
+
+/** Runs `reply inspect`, and returns the address that it prints, and what ends it. */
+async function start(...args: string[]): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   const fake = fakeProcess()
   const ended = main(['inspect', ...args], fake.io)
-  onTestFinished(async () => {
+  const stop = async (): Promise<void> => {
     fake.signal('SIGINT')
     expect(await ended).toBe(0)
-  })
+  }
+  onTestFinished(stop)
   await expect.poll(() => fake.stdout() + fake.stderr(), { timeout: 20_000 }).toMatch(/http\S+\/inspect\/#/)
-  return /http\S+\/inspect\/#\S+/.exec(fake.stdout())?.[0] ?? expect.fail()
+  return { url: /http\S+\/inspect\/#\S+/.exec(fake.stdout())?.[0] ?? expect.fail(), stop }
 }
 
 interface Opened {
   readonly page: Page
   /** Errors of the page, violations of its policy, and requests to elsewhere. */
-  readonly problems: readonly string[]
+  readonly problems: string[]
 }
 
 async function open(
@@ -254,7 +260,8 @@ describe('a recording in the browser', () => {
     const { url, close } = await serveFetch(server.fetch)
     onTestFinished(close)
     server.publish(1)
-    const { page, problems } = await open(await inspect(url))
+    const inspected = await start(url)
+    const { page, problems } = await open(inspected.url)
     await expect.poll(() => server.hasListener).toBe(true)
     server.publish(40)
     await expect.poll(async () => await page.locator('.badge').textContent()).toBe('live')
@@ -263,7 +270,10 @@ describe('a recording in the browser', () => {
     await expect.poll(async () => await page.locator('.run').textContent()).toContain('Completed')
     await tab(page, 'Chat')
     await expect.poll(async () => await page.locator('.bubbles').textContent()).toContain('I write and edit.')
-    expect(problems).toEqual([])
+    expect(problems.splice(0)).toEqual([])
+    await inspected.stop()
+    await page.locator('.badge.lost').waitFor()
+    expect(await page.locator('.run').textContent()).toContain('Completed')
   })
 })
 

@@ -11,7 +11,8 @@ export interface InspectData {
   readonly channels: readonly { readonly name: string; readonly title: string }[]
   /** Plays the recording to a channel. */
   readonly channel: (name: string) => Promise<ChannelLog>
-  readonly state: 'reading' | 'live' | 'whole'
+  /** `lost`: the connection to the server broke, so the rest is missing. */
+  readonly state: 'reading' | 'live' | 'whole' | 'lost'
 }
 
 /** What a file that was saved has in itself: gzipped JSON, as base64. */
@@ -71,8 +72,14 @@ async function loadServed(token: string, onData: (data: InspectData) => void): P
       await (await get(`channels/${encodeURIComponent(name)}`)).json(),
   }
   const { body } = await get('frames')
-  if (body)
-    await readSliced(linesOf(body), recording, () => onData({ ...data, state: about.isLive ? 'live' : 'reading' }))
+  const state = about.isLive ? 'live' : 'reading'
+  try {
+    if (body) await readSliced(linesOf(body), recording, () => onData({ ...data, state }))
+  } catch (error) {
+    if (recording.length === 0) throw error
+    recording.end([texts.lost])
+    return onData({ ...data, state: 'lost' })
+  }
   recording.end()
   onData({ ...data, state: 'whole' })
 }

@@ -151,6 +151,11 @@ function Opened({ data, token, start, startReply }: OpenedProps): ComponentChild
       <header class="inspect-bar">
         <h1>{escapeInvisible(data.name)}</h1>
         {data.state === 'live' && <span class="badge">{texts.live}</span>}
+        {data.state === 'lost' && (
+          <span class="badge lost" role="status">
+            {texts.lost}
+          </span>
+        )}
         {data.state === 'reading' && (
           <span class="badge" role="status">
             {texts.reading(recording.length)}

@@ -9,6 +9,7 @@ export const texts = {
   failed: (reason: string) => `The recording can’t be read: ${reason}`,
   noToken: 'Open the address that `reply inspect` printed: the part after # lets this page read the recording.',
   live: 'live',
+  lost: 'The connection to `reply inspect` is lost. What was read until then is here.',
   frame: 'Frame',
   moment: (index: number, count: number) =>
     `Frame ${(index + 1).toLocaleString('en')} of ${count.toLocaleString('en')}`,

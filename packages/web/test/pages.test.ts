@@ -128,6 +128,56 @@ describe('the stream of a run', () => {
     expect(await errorOf(response)).toMatch(/has ended/)
   })
 
+  test('ends within a beat once its token does not hold any more', async () => {
+    const clock = createHandClock()
+    let isValid = true
+    const grant = { person: { id: 'tg/7', name: 'Ann' }, rights: { answer: true, stop: true } }
+    const { handle, state } = createStage({ clock, beatMs: 1000, judge: () => (isValid ? grant : undefined) })
+    const reader = readEvents(await handle(get('run_1/events', 'all')))
+    await reader.until((events) => events.length === 2)
+    isValid = false
+    const end = reader.untilEnd()
+    await clock.advance(2000, async () => await new Promise((resolve) => setImmediate(resolve)))
+    await end
+    expect([reader.events.length, state.open]).toEqual([2, 0])
+  })
+
+  test('goes on if the token can not be looked up for a moment', async () => {
+    const clock = createHandClock()
+    let isDown = false
+    const grant = { person: { id: 'tg/7', name: 'Ann' }, rights: { answer: true, stop: true } }
+    const judge = () => {
+      if (isDown) throw new Error('No database')
+      return grant
+    }
+    const { handle, update, errors } = createStage({ clock, beatMs: 1000, judge })
+    const reader = readEvents(await handle(get('run_1/events', 'all')))
+    await reader.until((events) => events.length === 2)
+    isDown = true
+    const next = reader.until((events) => events.length === 3)
+    await clock.advance(1000, async () => await new Promise((resolve) => setImmediate(resolve)))
+    update(asking())
+    await clock.advance(100, async () => await new Promise((resolve) => setImmediate(resolve)))
+    expect((await next).length).toBe(3)
+    expect(errors).toHaveLength(1)
+    await reader.cancel()
+  })
+
+  test('tells that a link has allowed in another process', async () => {
+    const clock = createHandClock()
+    const taken = new Map<string, string>()
+    const used = { askOf: async (id: string) => taken.get(id), take: async () => true }
+    const { handle } = createStage({ clock, beatMs: 1000, used })
+    const reader = readEvents(await handle(get('run_1/events', 'once')))
+    await reader.until((events) => events.length === 2)
+    taken.set('once', 'per_1')
+    const next = reader.until((events) => events.length === 3)
+    await clock.advance(2000, async () => await new Promise((resolve) => setImmediate(resolve)))
+    await next
+    expect(reader.events[2]).toMatchObject({ event: 'access', data: { mayAllow: false } })
+    await reader.cancel()
+  })
+
   test('a client may have some streams open', async () => {
     const { handle } = createStage({ maxStreams: 1 })
     const first = await handle(get('run_1/events', 'all'))

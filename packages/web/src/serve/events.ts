@@ -60,18 +60,21 @@ function eventText(event: string, json: string): string {
   return `event: ${event}\ndata: ${json}\n\n`
 }
 
-/** The JSON of states that were sent, for all readers that begin with them. */
-const stateTexts = new WeakMap<object, string>()
+/**
+ * The JSON of states that were sent, for readers that begin with the same one at the same time. Held weakly, because a state may
+ * stay for long after its last reader.
+ */
+const stateTexts = new WeakMap<object, WeakRef<{ readonly text: string }>>()
 
 /** The JSON of changes, by the state before and the state after, for all readers that go from one to the other. */
 const changesTexts = new WeakMap<object, WeakMap<object, string>>()
 
 function stateText(state: object): string {
-  const known = stateTexts.get(state)
-  if (known !== undefined) return known
-  const text = JSON.stringify(state)
-  stateTexts.set(state, text)
-  return text
+  const known = stateTexts.get(state)?.deref()
+  if (known) return known.text
+  const made = { text: JSON.stringify(state) }
+  stateTexts.set(state, new WeakRef(made))
+  return made.text
 }
 
 function changesText(from: object, to: object): string {

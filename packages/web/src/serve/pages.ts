@@ -12,6 +12,7 @@ import {
   Refusal,
   readText,
   requireJson,
+  safeOnError,
   toRefusal,
   type WebHandlerOptions,
 } from '@reply/core/internal'
@@ -66,9 +67,9 @@ interface OnceReader {
 }
 
 /** A request to the API, after its token was checked. */
-interface Checked {
+interface Checked<RunID = string> {
   readonly request: Request
-  readonly runID: string
+  readonly runID: RunID
   readonly grant: PageGrant
 }
 
@@ -87,6 +88,7 @@ interface Checked {
 export function createPages(options: PagesOptions): Pages {
   const { source, judge, used = createUsedTokens(), maxBodyBytes = 256 * 1024, paceMs = 50, onError } = options
   const clock = options.clock ?? systemClock
+  const report = safeOnError(onError)
   const publicUrl = readPublicUrl(options.publicUrl)
   const checkHost = createHostCheck(publicUrl)
   const assets = createAssets()
@@ -158,21 +160,22 @@ export function createPages(options: PagesOptions): Pages {
       if (run) release = () => run.release()
       const feed = run?.feed ?? source.list
       if (!feed) throw notFound()
-      return await streamOf(feed, grant, opened, onEnd)
+      return await streamOf(feed, { request, runID, grant }, opened, onEnd)
     } catch (error) {
       onEnd()
       throw error
     }
   }
 
-  /** Streams the states of the feed to one reader. */
+  /** Streams the states of the feed to one reader. Looks with each beat whether the token still holds, and allows. */
   async function streamOf(
     feed: PageFeed<object>,
-    grant: PageGrant,
+    { request, runID, grant }: Checked<string | undefined>,
     { signal }: OpenRequest,
     onEnd: () => void,
   ): Promise<Response> {
-    const { onceID, until } = grant
+    const { onceID } = grant
+    let current: PageGrant | undefined = grant
     let mayAllow = onceID === undefined || (await used.askOf(onceID)) === undefined
     let wake = (): void => {}
     const once: OnceReader | undefined =
@@ -186,6 +189,13 @@ export function createPages(options: PagesOptions): Pages {
             },
           }
     if (once) onceReaders.add(once)
+    const lookAgain = async (): Promise<void> => {
+      const judged = await judge(tokenOf(request), runID)
+      current = typeof judged === 'object' ? judged : undefined
+      // Another process may have used it.
+      if (onceID !== undefined && mayAllow) mayAllow = (await used.askOf(onceID)) === undefined
+      wake()
+    }
     const stream = createReader<object>({
       feed: {
         get newest() {
@@ -197,13 +207,17 @@ export function createPages(options: PagesOptions): Pages {
         },
       },
       projection: createEvents({
-        access: () => (hasEnded(until) ? undefined : accessOf(grant, mayAllow)),
+        access: () => (current && !hasEnded(current.until) ? accessOf(current, mayAllow) : undefined),
         hasEnded: () => feed.hasEnded,
       }),
       write: String,
       pause: () => pause(clock, paceMs, signal),
       signal,
-      onBeat: readers.onBeat,
+      onBeat: (beat) =>
+        readers.onBeat(() => {
+          beat()
+          void lookAgain().catch(report)
+        }),
       onEnd: () => {
         if (once) onceReaders.delete(once)
         onEnd()

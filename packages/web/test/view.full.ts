@@ -45,6 +45,8 @@ const scrollY = async () => Number(await page().evaluate('window.scrollY'))
 const frames = async () =>
   await page().evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
 
+const isAtEnd = async () => await page().evaluate('document.documentElement.scrollHeight - innerHeight - scrollY < 70')
+
 /** Sends the page what changed between two states, as a stream does. */
 async function change(before: PageRun, after: PageRun): Promise<void> {
   await page().evaluate(`window.stage.change(${JSON.stringify(differenceOf(before, after))})`)
@@ -87,6 +89,21 @@ describe('a whole run', () => {
       .getByRole('button', { name: /^explore/ })
       .click()
     await row('No other file takes off a discount.').waitFor()
+  })
+
+  test('keeps what is unfolded in view, also at the end', async () => {
+    const calls = Array.from({ length: 40 }, (_, at) =>
+      callPart('bash', { command: `step ${at}` }, [at, at + 1], { output: 'line\n'.repeat(60) }),
+    )
+    await stage.show(toPageRun(settledAt(50, replyOf([messageOf('msg_2', [1], calls)]))), fullAccess)
+    await page().keyboard.press('G')
+    const last = page().getByRole('button', { name: /step 39/ })
+    await expect.poll(() => isAtEnd()).toBe(true)
+    const before = await last.evaluate((one) => one.getBoundingClientRect().top)
+    await last.click()
+    await page().locator('.terminal').waitFor()
+    await frames()
+    expect(Math.abs((await last.evaluate((one) => one.getBoundingClientRect().top)) - before)).toBeLessThan(3)
   })
 
   test('shows what changed: files, words, side by side, and the whole session on demand', async () => {
@@ -225,7 +242,7 @@ describe('a run of 10,000 parts', () => {
   test('begins at its end while it runs, and follows what comes', async () => {
     await stage.show(long, fullAccess)
     await row('Working').waitFor()
-    const more = toPageRun(withText(longReply(10_000), 'A new part at the end.\n\nIt has lines.\n\nMany.'))
+    const more = toPageRun(withText(longReply(10_000), `A new part at the end.\n\n${'It has lines.\n\n'.repeat(40)}`))
     await change(long, more)
     await row('A new part at the end.').waitFor()
     await expect.poll(async () => await isAtEnd()).toBe(true)
@@ -284,8 +301,21 @@ describe('a run of 10,000 parts', () => {
     await expect.poll(() => page().locator('.row').count()).toBeLessThan(100)
   })
 
-  const isAtEnd = async () =>
-    await page().evaluate('document.documentElement.scrollHeight - innerHeight - scrollY < 70')
+  test('does the same within a part of a page that scrolls by itself', async () => {
+    await page().evaluate('document.getElementById("app").style.cssText = "height: 600px; overflow-y: auto"')
+    await stage.show(long, fullAccess)
+    await row('Working').waitFor()
+    expect(await page().locator('.row').count()).toBeLessThan(80)
+    const isInnerAtEnd = async () =>
+      await page().evaluate(
+        '(({ scrollHeight, clientHeight, scrollTop }) => scrollHeight - clientHeight - scrollTop < 70)(document.getElementById("app"))',
+      )
+    await expect.poll(isInnerAtEnd).toBe(true)
+    await change(long, toPageRun(withText(longReply(10_000), 'New. '.repeat(400))))
+    await row('New. New.').waitFor()
+    await expect.poll(isInnerAtEnd).toBe(true)
+    await page().evaluate('document.getElementById("app").removeAttribute("style")')
+  })
 })
 
 /** The reply with one more text. */

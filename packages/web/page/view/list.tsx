@@ -16,6 +16,8 @@ export interface ListControl {
   /** Scrolls to a row, and focuses it. */
   readonly goTo: (index: number) => void
   readonly goToEnd: () => void
+  /** Keeps the reader's place for a moment, also at the end: something was unfolded there, which is read from its beginning. */
+  readonly hold: () => void
   /** The index of the row with the focus, or else of the first one in view. */
   readonly current: () => number
 }
@@ -45,6 +47,9 @@ export interface ListView {
 
 /** A reader this close to the end, in pixels, follows what comes. */
 const nearEnd = 60
+
+/** How long a place is kept after something was unfolded, in ms: until it was rendered and measured. */
+const holdMs = 400
 
 /**
  * A list of which only the rows in view are in the document. It keeps its place while rows above the view grow, and follows
@@ -85,6 +90,7 @@ export class List extends Component<ListProps> {
     this.props.control({
       goTo: (index) => this.#goTo(index),
       goToEnd: () => this.#virtual?.instance.scrollToEnd(),
+      hold: () => this.#hold(),
       current: () => this.#current(),
     })
     if (this.props.beginsAtEnd) requestAnimationFrame(() => this.#virtual?.instance.scrollToEnd())
@@ -93,6 +99,8 @@ export class List extends Component<ListProps> {
 
   override componentDidUpdate(): void {
     this.#virtual?.instance._willUpdate()
+    if (this.#follows) this.#virtual?.instance.scrollToEnd()
+    this.#follows = false
     this.#tellView()
   }
 
@@ -100,7 +108,14 @@ export class List extends Component<ListProps> {
     for (const undo of this.#undo) undo()
   }
 
+  /** Whether rows came while the reader was at the end. */
+  #follows = false
+  #count = 0
+
   override render({ count, label }: ListProps): ComponentChildren {
+    // The virtual list itself follows only if the last row is another one. Here that is always the state of the run.
+    if (count !== this.#count) this.#follows = !this.#isHeld && this.#virtual?.instance.isAtEnd(nearEnd) === true
+    this.#count = count
     this.#virtual?.update()
     const virtual = this.#virtual?.instance
     const all = this.#isPrinted || !virtual
@@ -166,8 +181,7 @@ export class List extends Component<ListProps> {
       estimateSize: this.props.estimate,
       overscan: 6,
       measureElement: this.#sizeOf,
-      anchorTo: 'end',
-      followOnAppend: true,
+      anchorTo: this.#isHeld ? 'start' : 'end',
       scrollEndThreshold: nearEnd,
       scrollMargin: this.#margin,
       // The bar at the top covers this much.
@@ -218,6 +232,15 @@ export class List extends Component<ListProps> {
     if (Math.abs(margin - this.#margin) < 1) return
     this.#margin = margin
     this.forceUpdate()
+  }
+
+  #isHeld = false
+
+  #hold(): void {
+    this.#isHeld = true
+    setTimeout(() => {
+      this.#isHeld = false
+    }, holdMs)
   }
 
   #goTo(index: number): void {

@@ -62,10 +62,12 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
   const context = useMemo(
     (): ViewContext => ({
       isOpen: () => false,
-      toggle: (key) =>
+      toggle: (key) => {
+        control.current?.hold()
         setOpen((before) =>
           before.has(key) ? new Set([...before].filter((one) => one !== key)) : new Set([...before, key]),
-        ),
+        )
+      },
       kept: new Map(),
       sources: () => newestSources.current,
     }),

@@ -91,23 +91,7 @@ function Picture({
   const total = counts.reduce((sum, [, count]) => sum + count, 0)
   return (
     <>
-      <ol class="bubbles">
-        {messages.map((message) => (
-          <Message key={message.id} message={message} log={log} />
-        ))}
-        {preview && (
-          <li class="bubble preview">
-            <p class="bubble-meta">{texts.preview}</p>
-            <div class="bubble-text">
-              <Markdown text={preview.source} />
-            </div>
-          </li>
-        )}
-      </ol>
-      {messages.length === 0 && !preview && <p class="note">{texts.emptyChat}</p>}
-      {isTyping && <p class="note">{texts.typing}</p>}
-      {log.budgets.length > 0 && <h2>{texts.budgets}</h2>}
-      <ul class="budgets">
+      <ul class="budgets" aria-label={texts.budgets}>
         {log.budgets.map((budget, index) => (
           <li key={index}>
             <span class="budget-of">{texts.budgetOf[budget.of] ?? budget.of}</span>
@@ -125,6 +109,21 @@ function Picture({
         {texts.calls(total)}
         {counts.map(([kind, count]) => `, ${kind} ${count}`).join('')}
       </p>
+      <ol class="bubbles">
+        {messages.map((message) => (
+          <Message key={message.id} message={message} log={log} />
+        ))}
+        {preview && (
+          <li class="bubble preview">
+            <p class="bubble-meta">{texts.preview}</p>
+            <div class="bubble-text">
+              <Markdown text={preview.source} />
+            </div>
+          </li>
+        )}
+      </ol>
+      {messages.length === 0 && !preview && <p class="note">{texts.emptyChat}</p>}
+      {isTyping && <p class="note">{texts.typing}</p>}
       {log.isCut && <p class="note">{texts.channelCut}</p>}
     </>
   )

@@ -178,6 +178,13 @@ export const texts = {
     asks: (title: string) => `The agent asks: ${title}`,
     ended: (how: string) => `The run ended: ${how}`,
   },
+  search: {
+    label: 'Search this run',
+    found: (at: number, all: number) => (all === 0 ? 'Not found' : at > 0 ? `${at} of ${all}` : `${all} found`),
+    previous: 'Previous',
+    next: 'Next',
+    close: 'Close the search',
+  },
   keys: {
     title: 'Keys',
     close: 'Close',
@@ -190,6 +197,7 @@ export const texts = {
       ['Enter', 'fold or unfold'],
       ['g', 'to the beginning'],
       ['G', 'to the end'],
+      ['/', 'search'],
       ['c', 'changes'],
       ['r', 'the run'],
       ['?', 'these keys'],

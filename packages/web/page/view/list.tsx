@@ -13,8 +13,8 @@ import { Component, type ComponentChildren, createRef, options as preact, type V
 
 /** Moves the reader in a list. */
 export interface ListControl {
-  /** Scrolls to a row, and focuses it. */
-  readonly goTo: (index: number) => void
+  /** Scrolls to a row, and focuses it unless the focus is to stay. */
+  readonly goTo: (index: number, focus?: boolean) => void
   readonly goToEnd: () => void
   /** Keeps the reader's place for a moment, also at the end: something was unfolded there, which is read from its beginning. */
   readonly hold: () => void
@@ -36,6 +36,8 @@ interface ListProps {
   readonly onView: (view: ListView) => void
   readonly control: (control: ListControl) => void
   readonly label: string
+  /** The key of a row that stands out. */
+  readonly marked?: string | undefined
 }
 
 /** What of a list is in view. */
@@ -88,7 +90,7 @@ export class List extends Component<ListProps> {
     if (list.parentElement) resized.observe(list.parentElement)
     this.#undo.push(() => resized.disconnect())
     this.props.control({
-      goTo: (index) => this.#goTo(index),
+      goTo: (index, focus = true) => this.#goTo(index, focus),
       goToEnd: () => this.#virtual?.instance.scrollToEnd(),
       hold: () => this.#hold(),
       current: () => this.#current(),
@@ -142,14 +144,14 @@ export class List extends Component<ListProps> {
   #items: { readonly of: ListProps; readonly made: Map<number, VNode> } | undefined
 
   #itemOf(index: number): VNode {
-    const { keyOf, row, count } = this.props
+    const { keyOf, row, count, marked } = this.props
     if (this.#items?.of !== this.props) this.#items = { of: this.props, made: new Map() }
     const known = this.#items.made.get(index)
     if (known) return known
     const item = (
       <li
         key={keyOf(index)}
-        class="row"
+        class={marked !== undefined && keyOf(index) === marked ? 'row marked' : 'row'}
         data-index={index}
         tabIndex={-1}
         ref={this.#measure}
@@ -243,8 +245,9 @@ export class List extends Component<ListProps> {
     }, holdMs)
   }
 
-  #goTo(index: number): void {
+  #goTo(index: number, hasFocus: boolean): void {
     this.#virtual?.instance.scrollToIndex(index, { align: 'start' })
+    if (!hasFocus) return
     // It may not be rendered before the frame after the scroll.
     let tries = 0
     const focus = (): void => {

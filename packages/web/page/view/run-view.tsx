@@ -14,6 +14,7 @@ import { List, type ListControl, type ListView } from './list.tsx'
 import { asReply } from './reply.ts'
 import { contextOf, RowView } from './row.tsx'
 import { createRows, type Row } from './rows.ts'
+import { Search } from './search.tsx'
 import './styles.ts'
 
 export type { RunActions, RunSources, ViewAccess } from './context.ts'
@@ -50,6 +51,8 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
   }
   const [inView, setInView] = useState<ListView>({ first: 0, last: 0, isAtEnd: true })
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const [isSearching, setSearching] = useState(false)
+  const [marked, setMarked] = useState<string | undefined>(undefined)
   const isRoomy = useIsWide(roomy)
   const view = chosen === 'about' && isRoomy ? 'run' : chosen
   const makeRows = useMemo(createRows, [])
@@ -57,6 +60,8 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
   const control = useRef<ListControl | undefined>(undefined)
   const slow = useSlow(reply)
   const changes = useChanges(slow)
+  // As old as what else is slow, so that a text that grows is not searched each time.
+  const searched = useMemo(() => rows, [slow, rows.length, open])
   const newestSources = useRef<RunSources>({})
   newestSources.current = sources ?? {}
   const context = useMemo(
@@ -91,6 +96,7 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
     G: () => control.current?.goToEnd(),
     c: () => setView('changes'),
     r: () => setView('run'),
+    '/': () => setSearching(true),
     '?': () => setHelpOpen(true),
   })
   return (
@@ -116,6 +122,10 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
             </div>
             <Status reply={reply} />
             {isRunning && actions && access?.mayStop && <StopButton actions={actions} reply={reply} />}
+            <button type="button" class="open-search" title={texts.search.label} onClick={() => setSearching(true)}>
+              <Icon name="search" />
+              <span class="visually-hidden">{texts.search.label}</span>
+            </button>
             <button type="button" class="key-help" title={texts.keys.open} onClick={() => setHelpOpen(true)}>
               <span aria-hidden="true">?</span>
               <span class="visually-hidden">{texts.keys.open}</span>
@@ -148,6 +158,7 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
                   control.current = made
                 }}
                 label={texts.rows}
+                marked={marked}
               />
               <Jump
                 asks={asks.filter((index) => index > inView.last)}
@@ -168,6 +179,25 @@ export function RunView({ run, access, actions, sources, moment }: RunViewProps)
               </div>
             )}
           </div>
+          {isSearching && (
+            <Search
+              rows={searched}
+              goTo={(row) => {
+                setView('run')
+                setMarked(row.key)
+                if (row.type === 'tool' || row.type === 'reasoning') setOpen((before) => new Set([...before, row.key]))
+                control.current?.hold()
+                control.current?.goTo(
+                  rows.findIndex(({ key }) => key === row.key),
+                  false,
+                )
+              }}
+              close={() => {
+                setSearching(false)
+                setMarked(undefined)
+              }}
+            />
+          )}
           {isHelpOpen && <KeyHelp keys={keysSwitch} close={() => setHelpOpen(false)} />}
         </article>
       </Moment.Provider>

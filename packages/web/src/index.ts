@@ -1,7 +1,7 @@
 export { createDesk, type Desk, type DeskOptions } from './desk/desk.ts'
 export { type ServeDeskOptions, serveDesk } from './desk/serve-desk.ts'
 export { createLinks, type LinkInput, type Links, type LinksOptions } from './links/links.ts'
-export { createPageFeed, type OpenPageFeed } from './serve/feed.ts'
+export { createPageFeed, lateMs, type OpenPageFeed } from './serve/feed.ts'
 export { type InspectFileOptions, inspectFile } from './serve/inspect-file.ts'
 export {
   createInspectPages,

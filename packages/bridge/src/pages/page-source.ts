@@ -1,7 +1,19 @@
-import { type Ask, type Client, filesOf, observerOf, type Reply, type ReplyFile } from '@reply/core'
-import { askDigest, createFeed, Refusal } from '@reply/core/internal'
+import {
+  type Ask,
+  type Client,
+  type Clock,
+  filesOf,
+  observerOf,
+  type PostedPrompt,
+  type Reply,
+  type ReplyFile,
+  type ReplyStream,
+} from '@reply/core'
+import { askDigest, Refusal } from '@reply/core/internal'
 import { FileRefusal } from '@reply/sink/channel'
 import {
+  createPageFeed,
+  lateMs,
   type OpenRun,
   type PageAnswer,
   type PageFile,
@@ -26,25 +38,36 @@ import { texts } from '../texts.ts'
 import { actorOf } from './page-links.ts'
 import { type PagedRun, runOfPage } from './run-id.ts'
 
+/** What pages need of the connection to an agent. */
+export interface PageAgent extends Pick<Client, 'watch' | 'reply' | 'diff'> {
+  /** As in `Client`. */
+  resume(
+    posted: PostedPrompt,
+  ): Promise<
+    { readonly type: 'found'; readonly stream: Pick<ReplyStream, 'reply'> } | { readonly type: 'absent' | 'unknown' }
+  >
+}
+
 /** What the pages of a process are made from. */
 export interface PageSourceOptions {
   readonly state: Pick<SharedState, 'read'>
   readonly shardOf: (place: ChatPlace) => string
   readonly mirrors: Pick<Mirrors, 'keyOf'>
   /** By their names in the config. */
-  readonly servers: ReadonlyMap<string, Client>
+  readonly servers: ReadonlyMap<string, PageAgent>
   readonly people: Pick<People, 'personOf'>
   readonly answeredBy: Pick<AnsweredBy, 'actorOf'>
   readonly fileReaders: FileReaders
   /** As in `Bridge`. */
   readonly act: (channel: string, action: Omit<PageAction, 'type' | 'answer'>) => Promise<string | undefined>
+  readonly clock: Pick<Clock, 'after'>
   readonly onError: (error: Error) => void
 }
 
-/** A run that pages show, shared by all its readers. */
+/** A run that pages show, shared by all its readers, also by those that wait until it is open. */
 interface FollowedRun {
-  readonly run: Omit<OpenRun, 'release'>
-  readonly stop: () => void
+  /** Undefined if there is no such run. */
+  readonly opened: Promise<{ readonly run: Omit<OpenRun, 'release'>; readonly stop: () => void } | undefined>
   readers: number
 }
 
@@ -53,53 +76,53 @@ interface FollowedRun {
  * people do on a page goes to the owner.
  */
 export function createPageSource(options: PageSourceOptions): PageSource {
-  const { state, shardOf, mirrors, servers, people, answeredBy, fileReaders, act, onError } = options
+  const { state, shardOf, mirrors, servers, people, answeredBy, fileReaders, act, clock, onError } = options
   /** By the ids of pages. */
-  const followed = new Map<string, Promise<FollowedRun | undefined>>()
+  const followed = new Map<string, FollowedRun>()
   return { find }
 
   async function find(pageID: string): Promise<OpenRun | undefined> {
     const paged = runOfPage(pageID)
     if (!paged) return undefined
-    const opening = followed.get(pageID) ?? open(paged)
-    followed.set(pageID, opening)
-    const opened = await opening.catch((error: unknown) => {
+    const shared = followed.get(pageID) ?? { opened: open(paged), readers: 0 }
+    followed.set(pageID, shared)
+    // Counted before the wait, so that no other reader stops the run meanwhile.
+    shared.readers += 1
+    const leave = (stop?: () => void): void => {
+      shared.readers -= 1
+      if (shared.readers > 0) return
       followed.delete(pageID)
+      stop?.()
+    }
+    try {
+      const opened = await shared.opened
+      if (opened) return { ...opened.run, release: () => leave(opened.stop) }
+    } catch (error) {
+      leave()
       throw error
-    })
-    if (!opened) {
-      followed.delete(pageID)
-      return undefined
     }
-    opened.readers += 1
-    return {
-      ...opened.run,
-      feed: opened.run.feed,
-      release: () => {
-        opened.readers -= 1
-        if (opened.readers > 0) return
-        if (followed.get(pageID) === opening) followed.delete(pageID)
-        opened.stop()
-      },
-    }
+    leave()
+    return undefined
   }
 
   /** Follows a run. Undefined if it is not stored, or its server is no longer in the config. */
-  async function open(paged: PagedRun): Promise<FollowedRun | undefined> {
+  async function open(paged: PagedRun): FollowedRun['opened'] {
     const execution = await storedRun(paged)
     const client = execution && servers.get(execution.server)
     if (!client) return undefined
     const { sessionID, server } = execution
     if (sessionID === undefined) throw notBegun()
-    const feed = createFeed<PageRun>()
+    const feed = createPageFeed<PageRun>()
+    let stopTimer: (() => void) | undefined
     let answers: Readonly<Record<string, PageAnswer>> = {}
     let newest: Reply | undefined
     const update = (reply: Reply): void => {
       newest = reply
       answers = withAnswers(reply, answers)
       feed.update(toPageRun(reply, answers))
+      if (reply.phase === 'settled') stopTimer ??= clock.after(lateMs, feed.end)
     }
-    const stop = client.watch(
+    const unwatch = client.watch(
       { sessionID },
       {
         observe: (reply) => {
@@ -109,9 +132,17 @@ export function createPageSource(options: PageSourceOptions): PageSource {
         },
       },
     )
+    const stop = (): void => {
+      unwatch()
+      stopTimer?.()
+    }
     try {
       const past = feed.newest ? undefined : await pastReply(client, execution)
-      if (past && !feed.newest) update(past)
+      if (past && !feed.newest) {
+        update(past)
+        // No watch tells of a reply that had ended before.
+        if (past.phase === 'settled') feed.end()
+      }
     } catch (error) {
       stop()
       throw error
@@ -123,18 +154,9 @@ export function createPageSource(options: PageSourceOptions): PageSource {
     }
     const carryOut = async (person: PagePerson, does: PageAct): Promise<void> => await actFor(paged, person, does)
     return {
-      readers: 0,
       stop,
       run: {
-        feed: {
-          get newest() {
-            return feed.newest
-          },
-          follow: feed.follow,
-          get hasEnded() {
-            return feed.newest?.reply.phase === 'settled'
-          },
-        },
+        feed,
         answer: async (person, ask, answer) => await carryOut(person, { type: 'answer', ask: askOf(ask), answer }),
         reject: async (person, ask, message) => await carryOut(person, { type: 'reject', ask: askOf(ask), message }),
         stop: async (person) => await carryOut(person, { type: 'stop' }),
@@ -201,16 +223,22 @@ function notBegun(): Refusal {
   return new Refusal(503, texts.notBegun, { 'retry-after': '1' })
 }
 
-/** Whether the reply is that of the run: by its ids, or by the prompt's text where the server makes the ids. */
-function isOf({ posted, startedBy, names = [] }: Execution, reply: Reply): boolean {
+/**
+ * Whether the reply is that of the run: by its ids. Where the server makes the ids, by the prompt's text, but only as long as both go
+ * on: another run of the session may have the same text.
+ */
+function isOf({ posted, startedBy, names = [], finishedAt }: Execution, reply: Reply): boolean {
   const ids = new Set([posted?.messageID, startedBy, ...names].filter((id) => id !== undefined))
-  if (ids.size === 0) return posted?.text !== undefined && reply.prompt?.text === posted.text
+  if (ids.size === 0) {
+    const goesOn = finishedAt === undefined && reply.phase !== 'settled'
+    return goesOn && posted?.text !== undefined && reply.prompt?.text === posted.text
+  }
   const { promptIDs, messages, asks } = reply
   return [...promptIDs, ...messages.map((one) => one.id), ...asks.map((one) => one.requestID)].some((id) => ids.has(id))
 }
 
 /** Reads a reply that has ended: the newest one of its session, or else an earlier one by its prompt. Undefined if it can't be read. */
-async function pastReply(client: Client, execution: Execution): Promise<Reply | undefined> {
+async function pastReply(client: PageAgent, execution: Execution): Promise<Reply | undefined> {
   const { sessionID = '', posted } = execution
   const newest = await client.reply(sessionID)
   if (newest && isOf(execution, newest)) return newest

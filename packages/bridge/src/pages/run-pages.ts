@@ -30,7 +30,7 @@ export function createRunPages({
   const linkMs = linkMsIn({ web }) ?? 0
   const links = linksOf(web, secret)
   const pages = createPages({
-    source: createPageSource({ ...source, state }),
+    source: createPageSource({ ...source, state, clock }),
     judge: (token, runID) => (runID === undefined ? undefined : links.verify(token, runID, clock.now())),
     used: createUsedLinks(state, linkMs),
     publicUrl,

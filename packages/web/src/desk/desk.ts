@@ -11,7 +11,7 @@ import {
 } from '@reply/core'
 import { Refusal } from '@reply/core/internal'
 import { readReplyFile } from '@reply/core/node'
-import { createPageFeed, type OpenPageFeed } from '../serve/feed.ts'
+import { createPageFeed, lateMs, type OpenPageFeed } from '../serve/feed.ts'
 import type { OpenRun, PageAsk, PageFile, PagePerson, PageSource } from '../serve/source.ts'
 import type { PageList, PageListItem } from '../state/page-list.ts'
 import type { PageAnswer, PageRun } from '../state/page-run.ts'
@@ -53,9 +53,6 @@ interface DeskRun {
 
 /** Ended runs are forgotten beyond these, the oldest first. */
 const mostRuns = 200
-
-/** How long late events may change a run after it has ended, for example its title, in ms. */
-const lateMs = 10_000
 
 /** The largest file that is read, in bytes. */
 const mostFileBytes = 20 * 1024 * 1024

@@ -1,6 +1,9 @@
 import { createFeed } from '@reply/core/internal'
 import type { PageFeed } from './source.ts'
 
+/** How long late events may change a run after it has ended, for example its title, in ms. End its feed after that. */
+export const lateMs = 10_000
+
 /** A feed that its owner updates and ends. */
 export interface OpenPageFeed<State> extends PageFeed<State> {
   /** Passes a newer state on. */

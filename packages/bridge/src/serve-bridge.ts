@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import { toNodeListener } from '@reply/web'
 import type { Bridge, BridgeStatus } from './bridge.ts'
@@ -38,7 +38,10 @@ export interface ServeLimits {
   readonly requestMs: number
   /** How long a connection may stay open without a request, in ms. Default: 5,000. */
   readonly idleMs: number
-  /** The most connections at the same time. Further ones are closed immediately. Default: 512. */
+  /**
+   * The most connections at the same time. Further ones are closed immediately. Pages use half of them at most, unless nothing else is
+   * served, because each open page holds one as long as its run goes on. Default: 512.
+   */
   readonly maxConnections: number
 }
 
@@ -72,6 +75,8 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
   const { bridge, metrics, host = '127.0.0.1', port, serves = 'all' } = options
   const { headMs, requestMs, idleMs, maxConnections } = { ...defaultLimits, ...options.limits }
   const pages = bridge.page && toNodeListener(bridge.page)
+  const mostPages = serves === 'pages' ? maxConnections : Math.floor(maxConnections / 2)
+  let openPages = 0
   const allowedNames = new Set(['localhost', host, ...(options.allowedHosts ?? [])].map(plainName))
   const server = createServer(
     {
@@ -116,7 +121,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
       return bridge.listener(channel)(request, response)
     const isHealth = /^\/(?:healthz|readyz|readyz\/[\w-]+|metrics)$/.test(path)
     if (pages && (serves === 'pages' || serves === 'public' || (serves === 'all' && !isHealth)))
-      return pages(request, response)
+      return servePage(pages, request, response)
     if (!isHealth || serves === 'webhooks' || serves === 'pages' || serves === 'public')
       return respond(response, 404, 'not found')
     if (!isHostAllowed(request.headers.host)) return respond(response, 421, wrongHost)
@@ -127,7 +132,20 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     if (path === '/readyz') return respond(response, state === 'ready' ? 200 : 503, [state, ...problems].join('\n'))
     if (path !== '/metrics') return respondForChannel(path.slice('/readyz/'.length), status, response)
     if (!metrics) return respond(response, 404, 'not found')
-    respond(response, 200, await metrics.text(), metrics.contentType)
+    respond(response, 200, await metrics.text(), { type: metrics.contentType })
+  }
+
+  /** Serves a request for the pages, unless as many as may be are being answered. Webhooks and health then still get through. */
+  function servePage(pages: RequestListener, request: IncomingMessage, response: ServerResponse): void {
+    if (openPages >= mostPages) {
+      response.setHeader('retry-after', '5')
+      return respond(response, 503, 'Too many pages are open. Try again.', { close: true })
+    }
+    openPages += 1
+    response.once('close', () => {
+      openPages -= 1
+    })
+    pages(request, response)
   }
 
   /**
@@ -161,10 +179,18 @@ function plainName(name: string): string {
 }
 
 /**
- * Sends a text, which ends with a line break. Closes the connection after a status from 400 on, except 503, instead of reading
- * the rest of the request.
+ * Sends a text, which ends with a line break. With `close`, closes the connection instead of reading the rest of the request. Default: after
+ * a status from 400 on, except 503.
  */
-function respond(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
-  const close = status < 400 || status === 503 ? {} : { connection: 'close' }
-  response.writeHead(status, { 'content-type': type, ...close }).end(text.endsWith('\n') ? text : `${text}\n`)
+function respond(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  {
+    type = 'text/plain; charset=utf-8',
+    close = status >= 400 && status !== 503,
+  }: { readonly type?: string | undefined; readonly close?: boolean } = {},
+): void {
+  const headers = { 'content-type': type, ...(close && { connection: 'close' }) }
+  response.writeHead(status, headers).end(text.endsWith('\n') ? text : `${text}\n`)
 }

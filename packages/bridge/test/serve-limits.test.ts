@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Bridge } from '../src/bridge.ts'
 import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
 import { forgedHeaders, startHooked, startPairing } from './forged-headers.ts'
@@ -109,4 +109,31 @@ test('a platform gets through while strangers fill the budget', async () => {
   const response = await fetch(`${served.url}/webhooks/slack`, { method: 'POST', headers, body: '{"type":"x"}' })
   expect(response.status).toBe(401)
   for (const socket of sockets) socket.destroy()
+})
+
+test('webhooks and health get through while readers of pages fill their half of the connections, which is free again when they leave', async () => {
+  const readers = new AbortController()
+  const crowded = await serveBridge({
+    bridge: {
+      status: () => ({ state: 'ready', channels: {}, problems: [] }),
+      listener: () => (_, response) => response.writeHead(200).end('taken'),
+      page: async () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(1)) })),
+    },
+    port: 0,
+    limits: { maxConnections: 8 },
+  })
+  const read = async (signal?: AbortSignal): Promise<Response> =>
+    await fetch(`${crowded.url}/r/x`, { ...(signal && { signal }) })
+  try {
+    const open = await Promise.all(Array.from({ length: 4 }, async () => await read(readers.signal)))
+    expect(open.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect([(await read()).status, (await read()).status]).toEqual([503, 503])
+    expect(await (await fetch(`${crowded.url}/webhooks/slack`, { method: 'POST', body: '{}' })).text()).toBe('taken')
+    expect((await fetch(`${crowded.url}/readyz`)).status).toBe(200)
+    readers.abort()
+    await vi.waitFor(async () => expect((await read()).status).toBe(200))
+  } finally {
+    readers.abort()
+    await crowded.close()
+  }
 })

@@ -10,8 +10,8 @@ import { pageIDOf } from './run-id.ts'
 export interface PageLinks {
   /**
    * Returns the address of the page of a run, for a message in that place. In a private chat it is for the person there, who has the
-   * same rights on the page. Anyone in a shared chat can open a link, so there it only shows the run. The same as long as the
-   * person's rights are.
+   * same rights on the page. Anyone in a shared chat can open a link, so there it only shows the run. So does a link in a mirror of
+   * another channel than the run's: what people do on a page is done in the run's own chat. The same as long as the person's rights are.
    */
   urlFor(execution: Execution, place: ChatPlace): URL
 }
@@ -37,7 +37,8 @@ export function createPageLinks({
   function urlFor(execution: Execution, place: ChatPlace): URL {
     const runID = pageIDOf(execution)
     const actor = ownerOf(execution, place)
-    const may = actor && people.personOf(place.channel, actor)?.may
+    const isThere = place.channel === execution.prompt.channel
+    const may = actor && isThere ? people.personOf(place.channel, actor)?.may : undefined
     const token = links.sign({
       runID,
       person: actor ? { id: personID(place.channel, actor), name: actor.name } : anyone,

@@ -260,7 +260,7 @@ export function createPages(options: PagesOptions): Pages {
     if (!(await used.take(onceID, ask.requestID)))
       throw new Refusal(
         410,
-        'This link has allowed something before. Open the newest link in the chat, or answer there.',
+        'This link has allowed something before, and allows one thing alone. Answer where you got the link.',
       )
     for (const reader of [...onceReaders]) if (reader.onceID === onceID) reader.spend()
   }

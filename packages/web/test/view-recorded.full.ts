@@ -46,7 +46,11 @@ function wordsOf(text: string): readonly string[] {
 function compare(text: string, reply: Reply): void {
   expect(wordsOf(textOf(reply)).filter((word) => !text.includes(word))).toEqual([])
   expect(text).toContain(reply.outcome ? texts.outcomes[reply.outcome] : texts.phases[reply.phase])
-  for (const { tool } of toolsOf(reply)) expect(text).toContain(tool.split('_').at(-1) ?? tool)
+  for (const { tool, callID } of toolsOf(reply)) {
+    // A sub-agent is shown in place of the call that started it.
+    const child = reply.children.find((one) => one.callID === callID)
+    expect(text).toContain(child ? (child.agent ?? texts.subAgent) : (tool.split('_').at(-1) ?? tool))
+  }
 }
 
 async function play(stream: RecordedStream): Promise<void> {
@@ -63,8 +67,7 @@ async function play(stream: RecordedStream): Promise<void> {
       const run = toPageRun(reply)
       if (!before) await stage.show(run, fullAccess)
       else {
-        await stage.page.evaluate(`window.stage.change(${JSON.stringify(differenceOf(toPageRun(before), run))})
-          new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+        await stage.page.evaluate(`window.stage.change(${JSON.stringify(differenceOf(toPageRun(before), run))})`)
       }
       before = reply
       compare(await shown(), reply)

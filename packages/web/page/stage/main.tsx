@@ -8,8 +8,11 @@ import { RunView, type RunViewProps } from '../view/run-view.tsx'
 export interface Stage {
   /** Shows a run. `null` removes the one before, with all that was unfolded there. */
   show(run: PageRun | null, access?: RunViewProps['access'], moment?: number): void
-  /** Applies a change that came, and shows the newest state with the next frame, as the page of a run does. */
-  change(changes: readonly Change[]): void
+  /**
+   * Applies a change that came, and shows the newest state soon, as the page of a run does. Resolves once it is shown and
+   * placed.
+   */
+  change(changes: readonly Change[]): Promise<void>
   /** What the reader did. */
   readonly calls: unknown[][]
   /** Set to let what the reader does fail with this message. */
@@ -25,6 +28,7 @@ declare global {
 const root = document.getElementById('app')
 const calls: unknown[][] = []
 const frames = createFrames()
+let waiting: (() => void)[] = []
 let newest: PageRun | undefined
 let newestAccess: RunViewProps['access']
 let newestMoment: number | undefined
@@ -69,6 +73,10 @@ function paint(): void {
     ) : null,
     root,
   )
+  const shown = waiting
+  waiting = []
+  // Two frames: rows that were measured in the first are placed in the second.
+  requestAnimationFrame(() => requestAnimationFrame(() => shown.map((resolve) => resolve())))
 }
 
 const stage: Stage = {
@@ -81,6 +89,7 @@ const stage: Stage = {
   change(changes) {
     newest = applyDifference(newest, changes) as PageRun
     frames.request(paint)
+    return new Promise((resolve) => waiting.push(resolve))
   },
   calls,
 }

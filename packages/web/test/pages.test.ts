@@ -481,3 +481,32 @@ test.each(['agents.example', 'ftp://agents.example', 'https://agents.example/?x'
     expect(() => createPages({ source, judge: () => undefined, publicUrl })).toThrow(/Use an address such as/)
   },
 )
+
+test('four files are held at once for a token, until they were read or their clients are gone, and others wait', async () => {
+  const { handle, state, errors } = createStage()
+  const left = new AbortController()
+  const read = (signal?: AbortSignal): Promise<Response> =>
+    handle(get('run_1/files/png', 'read', { ...(signal && { signal }) }))
+  const held = await Promise.all([read(), read(), read(left.signal), handle(get('run_1/diff', 'read')), read()])
+  expect(held.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  let answered = 0
+  const later = Array.from({ length: 4 }, async () => {
+    const response = await read()
+    answered += 1
+    return response
+  })
+  const gone = new AbortController()
+  const never = read(gone.signal)
+  expect((await handle(get('run_1/files/png', 'all'))).status).toBe(200)
+  expect((await handle(get('run_1/files/gone', 'all'))).status).toBe(404)
+  expect([answered, state.open]).toEqual([0, 0])
+  gone.abort()
+  expect([(await never).status, errors]).toEqual([503, []])
+  await held[0]?.arrayBuffer()
+  expect(new Uint8Array((await held[1]?.arrayBuffer()) ?? new ArrayBuffer())).toEqual(
+    new TextEncoder().encode('<script>'),
+  )
+  left.abort()
+  await held[4]?.body?.cancel()
+  expect((await Promise.all(later)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+})

@@ -34,6 +34,7 @@ import {
 } from './respond.ts'
 import { createHostCheck, refuseOtherSites } from './security.ts'
 import type { OpenRun, PageAsk, PageFeed, PageGrant, PageJudge, PageRights, PageSource, UsedTokens } from './source.ts'
+import { createTurns } from './turns.ts'
 import { createUsedTokens } from './used-tokens.ts'
 
 /** What pages show, who may see it, and the limits of a handler. */
@@ -58,6 +59,9 @@ export interface Pages {
   /** Ends all streams, and refuses later requests with 503. Call it when your server stops. */
   close(): void
 }
+
+/** How many files and diffs are read at the same time with one token. A file is held in memory until its client has taken it. */
+const readsAtOnce = 4
 
 /** A stream that is open, of a token that may allow once. */
 interface OnceReader {
@@ -93,6 +97,7 @@ export function createPages(options: PagesOptions): Pages {
   const checkHost = createHostCheck(publicUrl)
   const assets = createAssets()
   const readers = createReaders({ ...options, maxStreams: options.maxStreams ?? 64 })
+  const turns = createTurns(readsAtOnce)
   const onceReaders = new Set<OnceReader>()
   return { handle, close: readers.close }
 
@@ -228,18 +233,39 @@ export function createPages(options: PagesOptions): Pages {
   }
 
   async function respondDiff(request: Request, runID: string): Promise<Response> {
-    return await withRun({ request, runID, grant: await grantOf(request, 'GET', runID) }, async (run) => {
+    return await readInTurn(request, runID, async (run, endTurn) => {
       if (!run.diff) throw new Refusal(404, "The changes of the session can't be read here.")
-      return jsonResponse({ files: await run.diff() })
+      const files = await run.diff()
+      endTurn()
+      return jsonResponse({ files })
     })
   }
 
   async function respondFile(request: Request, runID: string, fileID: string): Promise<Response> {
-    return await withRun({ request, runID, grant: await grantOf(request, 'GET', runID) }, async (run) => {
+    return await readInTurn(request, runID, async (run, endTurn) => {
       const file = await run.file?.(fileID)
       if (!file) throw new Refusal(404, "The run has no such file, or it can't be read here.")
-      return fileResponse(file)
+      return fileResponse(file, endTurn)
     })
+  }
+
+  /** Calls the function with the run when the token has a turn. It ends the turn when what it read is no longer held. */
+  async function readInTurn(
+    request: Request,
+    runID: string,
+    read: (run: OpenRun, endTurn: () => void) => Promise<Response>,
+  ): Promise<Response> {
+    const grant = await grantOf(request, 'GET', runID)
+    const { signal } = request
+    const endTurn = await turns.take(tokenOf(request), signal)
+    // A client that goes away may never read the response.
+    signal.addEventListener('abort', endTurn, { once: true })
+    try {
+      return await withRun({ request, runID, grant }, async (run) => await read(run, endTurn))
+    } catch (error) {
+      endTurn()
+      throw error
+    }
   }
 
   async function respondAnswer(request: Request, runID: string): Promise<Response> {

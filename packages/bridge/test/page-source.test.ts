@@ -29,7 +29,11 @@ function createStage({ stored = execution, resumed }: { readonly stored?: Execut
   const clock = createHandClock()
   /** The observers of the reply that is open, by the watch that they came from. */
   const watches = new Set<readonly ReplyObserver[]>()
-  const state: { newest: Reply; reads: number; error?: Error | undefined } = { newest: working('first'), reads: 0 }
+  const state: { newest: Reply; reads: number; resumes: number; error?: Error | undefined } = {
+    newest: working('first'),
+    reads: 0,
+    resumes: 0,
+  }
   const client: PageAgent = {
     watch: (_, { observe }) => {
       const observers = state.newest.phase === 'settled' ? [] : observe(state.newest)
@@ -42,6 +46,7 @@ function createStage({ stored = execution, resumed }: { readonly stored?: Execut
       return state.newest
     },
     resume: async () => {
+      state.resumes += 1
       if (!resumed) return { type: 'absent' }
       return { type: 'found', stream: { reply: resumed } }
     },
@@ -146,4 +151,14 @@ test.each([
   state.newest = { ...other('second'), prompt: { text: 'Go on.', parts: [], files: [] } }
   const run = await opened(find())
   expect(titleOf(run)).toBe('first')
+})
+
+test('a prompt that waits at the agent is not looked for again and again', async () => {
+  const { find, state, watches } = createStage({
+    stored: { ...execution, phase: 'posting' },
+    resumed: working('stand-in', { phase: 'waiting' }),
+  })
+  state.newest = working('another run', { promptIDs: ['msg_0'] })
+  for (let tries = 0; tries < 3; tries++) await expect(find()).rejects.toMatchObject({ status: 503 })
+  expect([state.resumes, watches.size]).toEqual([0, 0])
 })

@@ -237,12 +237,15 @@ function isOf({ posted, startedBy, names = [], finishedAt }: Execution, reply: R
   return [...promptIDs, ...messages.map((one) => one.id), ...asks.map((one) => one.requestID)].some((id) => ids.has(id))
 }
 
-/** Reads a reply that has ended: the newest one of its session, or else an earlier one by its prompt. Undefined if it can't be read. */
+/**
+ * Reads a reply that no watch tells of: the newest one of its session, or else an earlier one by its prompt. Undefined if it can't be
+ * read. A run that is not over is not looked for by its prompt, because the client would go on looking until the run begins.
+ */
 async function pastReply(client: PageAgent, execution: Execution): Promise<Reply | undefined> {
-  const { sessionID = '', posted } = execution
+  const { sessionID = '', posted, finishedAt } = execution
   const newest = await client.reply(sessionID)
   if (newest && isOf(execution, newest)) return newest
-  const resumed = posted && (await client.resume(posted))
+  const resumed = finishedAt !== undefined && posted ? await client.resume(posted) : undefined
   return resumed?.type === 'found' ? resumed.stream.reply : undefined
 }
 

@@ -198,7 +198,7 @@ export function createPages(options: PagesOptions): Pages {
       const judged = await judge(tokenOf(request), runID)
       current = typeof judged === 'object' ? judged : undefined
       // Another process may have used it.
-      if (onceID !== undefined && mayAllow) mayAllow = (await used.askOf(onceID)) === undefined
+      if (onceID !== undefined && mayAllow && (await used.askOf(onceID)) !== undefined) mayAllow = false
       wake()
     }
     const stream = createReader<object>({

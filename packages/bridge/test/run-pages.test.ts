@@ -76,6 +76,8 @@ interface Read {
   run(): PageRun | undefined
   access(): Partial<PageAccess>
   readonly events: string[]
+  /** Whether the stream has ended. */
+  hasEnded(): boolean
   stop(): void
 }
 
@@ -106,11 +108,17 @@ async function read({ id, token }: PageLink): Promise<Read | { readonly status: 
       for (const block of blocks) take(block)
     }
   }
-  void readAll().catch(() => events.push('cut'))
+  let hasEnded = false
+  void readAll()
+    .catch(() => {})
+    .finally(() => {
+      hasEnded = true
+    })
   return {
     run: () => run as PageRun | undefined,
     access: () => access,
     events,
+    hasEnded: () => hasEnded,
     stop: () => void reader?.cancel(),
   }
 }
@@ -204,6 +212,28 @@ describe('a permission', () => {
     expect(await post(link, 'stop', {})).toEqual([403, expect.any(String)])
     expect(page.run()?.reply.phase).toBe('working')
   })
+})
+
+test('a person who is removed from the config loses the page, also an open one', async () => {
+  await begin()
+  open.telegram.say(1, 'slowly')
+  const link = await linkIn(1)
+  const page = await readOpen(link)
+  open.chats.setPeople({ bob: people.bob ?? { ids: [], may: [] } })
+  expect(await read(link)).toMatchObject({ status: 401 })
+  expect(await post(link, 'stop', {})).toEqual([401, expect.any(String)])
+  await open.passes(() => page.hasEnded())
+  expect(page.hasEnded()).toBe(true)
+})
+
+test('a link lets its person do no more than the rights that are left', async () => {
+  await begin()
+  open.telegram.say(1, 'slowly')
+  const link = await linkIn(1)
+  open.chats.setPeople({ ...people, ann: { ids: ['telegram:1'], may: [] } })
+  const page = await readOpen(link)
+  expect(page.access()).toMatchObject({ mayAnswer: false, mayStop: false })
+  expect(await post(link, 'stop', {})).toEqual([403, expect.any(String)])
 })
 
 test('a run is stopped on its page', async () => {

@@ -1,6 +1,6 @@
 import type { Actor } from '@reply/sink'
-import type { Links, PagePerson } from '@reply/web'
-import type { BridgeConfig } from '../config/schema.ts'
+import type { Links, PageGrant, PagePerson, PageRights } from '@reply/web'
+import type { BridgeConfig, Right } from '../config/schema.ts'
 import type { People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../state/execution.ts'
@@ -42,10 +42,7 @@ export function createPageLinks({
     const token = links.sign({
       runID,
       person: actor ? { id: personID(place.channel, actor), name: actor.name } : anyone,
-      rights: {
-        answer: may?.has('approve') === true || may?.has('prompt') === true,
-        stop: may?.has('prompt') === true || may?.has('admin') === true || may?.has('approve') === true,
-      },
+      rights: rightsOf(may),
       until: execution.startedAt + linkMs,
     })
     const url = new URL(`r/${runID}`, base)
@@ -60,6 +57,25 @@ export function createPageLinks({
     const actor = isOwn ? prompt.actor : { id: chat.id, name: people.personOf(channel, chat)?.name ?? '' }
     return people.personOf(channel, actor) ? actor : undefined
   }
+}
+
+/** Returns what a person with these rights may try on a page. The owner of the chat decides about the run. */
+function rightsOf(may: ReadonlySet<Right> | undefined): PageRights {
+  const isUser = may?.has('approve') === true || may?.has('prompt') === true
+  return { answer: isUser, stop: isUser || may?.has('admin') === true }
+}
+
+/**
+ * Returns what a link allows now: no more than the rights that its person has now. Undefined for a person who is no longer in the
+ * config. A link that is for anyone stays as it is.
+ */
+export function grantNow(grant: PageGrant, people: Pick<People, 'personOf'>): PageGrant | undefined {
+  const known = actorOf(grant.person)
+  if (!known) return grant
+  const person = people.personOf(known.channel, known.actor)
+  if (!person) return undefined
+  const now = rightsOf(person.may)
+  return { ...grant, rights: { answer: grant.rights.answer && now.answer, stop: grant.rights.stop && now.stop } }
 }
 
 /** Returns how long links last, in ms. Undefined if the config has no pages. */

@@ -4,7 +4,7 @@ import type { ReadSecret } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf, toError } from '../error.ts'
 import type { SharedState } from '../state/state.ts'
-import { createPageLinks, linkMsIn, type PageLinks } from './page-links.ts'
+import { createPageLinks, grantNow, linkMsIn, type PageLinks } from './page-links.ts'
 import { createPageSource, type PageSourceOptions } from './page-source.ts'
 import { createUsedLinks } from './used-links.ts'
 
@@ -31,7 +31,10 @@ export function createRunPages({
   const links = linksOf(web, secret)
   const pages = createPages({
     source: createPageSource({ ...source, state, clock }),
-    judge: (token, runID) => (runID === undefined ? undefined : links.verify(token, runID, clock.now())),
+    judge: (token, runID) => {
+      const grant = runID === undefined ? undefined : links.verify(token, runID, clock.now())
+      return typeof grant === 'object' ? grantNow(grant, source.people) : grant
+    },
     used: createUsedLinks(state, linkMs),
     publicUrl,
     clock,

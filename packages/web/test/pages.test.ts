@@ -163,6 +163,25 @@ describe('the stream of a run', () => {
     await reader.cancel()
   })
 
+  test('does not look for the use of a link that may not allow', async () => {
+    const clock = createHandClock()
+    let looks = 0
+    const used = {
+      askOf: async () => {
+        looks += 1
+        return undefined
+      },
+      take: async () => true,
+    }
+    const grant = { person: { id: '', name: '' }, rights: { answer: false, stop: false }, onceID: 'shared' }
+    const { handle } = createStage({ clock, beatMs: 1000, used, judge: () => grant })
+    const reader = readEvents(await handle(get('run_1/events', 'read')))
+    await reader.until((events) => events.length === 2)
+    await clock.advance(3000, async () => await new Promise((resolve) => setImmediate(resolve)))
+    expect(looks).toBe(0)
+    await reader.cancel()
+  })
+
   test('tells that a link has allowed in another process', async () => {
     const clock = createHandClock()
     const taken = new Map<string, string>()
@@ -442,6 +461,23 @@ describe('a request', () => {
     const tag = asset.headers.get('etag') ?? ''
     expect((await handle(get(`/${script}`, undefined, { headers: { 'if-none-match': tag } }))).status).toBe(304)
   })
+
+  test.each(['/r', '/r/', '/api', '/assets', '/x/y/z'])(
+    'reaches the pages at %s, with its path and without',
+    async (at) => {
+      const { handle } = createStage({ publicUrl: `https://agents.example${at}` })
+      const statusAt = async (path: string): Promise<number> => {
+        const headers = { authorization: 'Bearer all' }
+        return (await handle(new Request(`https://agents.example${path}`, { headers }))).status
+      }
+      for (const base of ['', at.replace(/\/$/, '')]) {
+        expect(await statusAt(`${base}/r/run_1`)).toBe(200)
+        expect(await statusAt(`${base}/api/runs/run_1/diff`)).toBe(200)
+        expect(await statusAt(`${base}/desk/`)).toBe(200)
+      }
+      expect(await statusAt('/elsewhere/r/run_1')).toBe(404)
+    },
+  )
 
   test('reaches the pages also if a proxy removed the path of the public address', async () => {
     const { handle } = createStage()

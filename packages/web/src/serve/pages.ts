@@ -179,7 +179,8 @@ export function createPages(options: PagesOptions): Pages {
     { signal }: OpenRequest,
     onEnd: () => void,
   ): Promise<Response> {
-    const { onceID } = grant
+    // Whether a link was used says nothing to those who may not answer.
+    const onceID = grant.rights.answer ? grant.onceID : undefined
     let current: PageGrant | undefined = grant
     let mayAllow = onceID === undefined || (await used.askOf(onceID)) === undefined
     let wake = (): void => {}

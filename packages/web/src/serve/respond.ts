@@ -11,12 +11,18 @@ export async function finished(request: Request, response: Response): Promise<Re
   return new Response(undefined, { status: response.status, headers: response.headers })
 }
 
-/** The segments of the path below that of `publicUrl`, whether or not a proxy has removed that. */
+/** The first segments of the addresses of pages. */
+const folders: ReadonlySet<string> = new Set(['api', 'assets', 'desk', 'inspect', 'r'])
+
+/** The segments of the path below that of `publicUrl`, whether or not a proxy has removed that, and whatever it is. */
 export function pathOf(request: Request, publicUrl: URL): readonly string[] {
   const { pathname } = new URL(request.url)
   const base = publicUrl.pathname.replace(/\/*$/, '/')
-  const path = pathname.startsWith(base) ? pathname.slice(base.length) : pathname.slice(1)
-  return path.split('/').map(decoded)
+  const whole = pathname.slice(1).split('/').map(decoded)
+  if (!pathname.startsWith(base)) return whole
+  const below = pathname.slice(base.length).split('/').map(decoded)
+  // Pages at `/r` have the runs `/r/r/<id>`, which a proxy makes `/r/<id>` of.
+  return folders.has(below[0] ?? '') ? below : whole
 }
 
 function decoded(segment: string): string {

@@ -84,7 +84,12 @@ async function stopAgent({
       }),
       tryPost: async (_: unknown, { text }: { readonly text: string }) => void steps.push(text),
     },
-    ...{ mirrors: { others: () => [] }, config: { router: { progress: {} } }, fileReaders: () => undefined },
+    ...{
+      mirrors: { others: () => [] },
+      config: { router: { progress: {} } },
+      fileReaders: () => undefined,
+      pages: () => undefined,
+    },
     ...{ clock: createHandClock(), people: {} },
     tries: {
       next: (_: string, row: object) => (isPoison ? undefined : row),

@@ -239,7 +239,12 @@ async function restoredFollow(stored: Partial<Execution>, read: () => Promise<Re
     registry: { writeExecution: ({ sessionID }: Execution) => closed.push(sessionID ?? '') },
     notices: { endAsks: async () => {} },
     state: { commit: async () => true, withRetries: async (call: () => unknown) => await call() },
-    ...{ runs: createActiveRuns(createMirrors([])), sessionReads: createSessionReads(), fileReaders: () => undefined },
+    ...{
+      runs: createActiveRuns(createMirrors([])),
+      sessionReads: createSessionReads(),
+      fileReaders: () => undefined,
+      pages: () => undefined,
+    },
     onError: (error: Error) => expect.fail(error.message),
   } as unknown as BridgeServices
   const wakes = createUnpromptedRuns(services, createEndedRuns(1))

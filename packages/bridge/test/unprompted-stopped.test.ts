@@ -52,6 +52,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     },
     routes: { routeOf: async () => undefined, writeAuthor: none },
     fileReaders: () => undefined,
+    pages: () => undefined,
     failed: { findMissing: () => [], write: () => [], reportAll: none },
     runs: { addUntilEnded: (run: ActiveRun) => runs.push(run) },
     channels: { sinkFields: () => ({}), sinkFor: () => ({ settled: () => shown.promise }) },

@@ -11,11 +11,11 @@ const kinds = await recordKinds()
 describe('the scenes make', () => {
   const sources = fileURLToPath(new URL('../src/', import.meta.url))
   /**
-   * Folders and files whose commits no bridge here makes: stores and their contract, commands that run beside a bridge, and what
-   * is handed to another member, which a scene only receives.
+   * Folders and files whose commits no bridge here makes: stores and their contract, commands that run beside a bridge, what is
+   * handed to another member, which a scene only receives, and what is done on pages, which `used-links.test.ts` has.
    */
   const isBesides =
-    /^(store|testing|transfer|setup)\/|^state\/state\.ts$|^failed\/list-failed\.ts$|^shards\/server-watches\.ts$/
+    /^(store|testing|transfer|setup)\/|^pages\/used-links\.ts$|^state\/state\.ts$|^failed\/list-failed\.ts$|^shards\/server-watches\.ts$/
 
   /** Commits of a press that another member received, of a member that may not answer, and for the next owner. `receivers.test.ts` has them. */
   const isBetweenMembers = /^intake\/press-(forwarder|taker)\.ts |^intake\/receiver\.ts .*type: 'remove'|inbox\.leave/

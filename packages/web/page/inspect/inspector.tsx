@@ -176,7 +176,7 @@ function Opened({ data, token, start, startReply }: OpenedProps): ComponentChild
             </select>
           </label>
         )}
-        <search class="search">
+        <search class="frame-search">
           <input
             ref={search}
             type="search"

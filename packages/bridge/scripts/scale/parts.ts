@@ -68,7 +68,7 @@ const warmUps = 20
 /**
  * Where answers are being written all through a rolling restart. On Telegram, growing texts may use 20 of the bot's 25 calls a second:
  * those of the other people take 13, and each of these takes 0.9. Four leave room for the moments in which one bridge has more of them
- * than its share carries. With six, a seventh of the restarts in `live-budgets.test.ts` would miss the goal. On Slack, one and those of
+ * than its share carries. With six, a seventh of the restarts in `live-budgets.full.ts` would miss the goal. On Slack, one and those of
  * the others nearly use up the limit of a minute.
  */
 const liveAnswers = ['tg', 'slack', 'tg', 'tg', 'tg'] as const

@@ -313,6 +313,8 @@ describe('a transcription service', () => {
   const startWith = async (timeoutMs: number): Promise<void> =>
     await start({ transcribe: { url: service.url, model: 'whisper-1', timeoutMs } })
   const slow = ['silence', 'drops']
+  /** Enough for the request to be made on a busy machine. */
+  const hangingMs = 10_000
 
   test('that fails or answers with garbage is told in a sentence below the note, and nothing reaches the agent', async () => {
     await startWith(60_000)
@@ -347,7 +349,7 @@ describe('a transcription service', () => {
   })
 
   test.each(slow)('that hangs is told in a sentence below the note: %s', async (words) => {
-    await startWith(3000)
+    await startWith(hangingMs)
     const note = speak(words, { caption: 'Fix this:' })
     await says('took too long')
     expect(telegram.screen(ann).at(-1)).toMatchObject({
@@ -358,7 +360,7 @@ describe('a transcription service', () => {
   })
 
   test('that hangs keeps what is typed after the note, which then runs', async () => {
-    await startWith(3000)
+    await startWith(hangingMs)
     speak('silence')
     await expect.poll(() => service.requests.length).toBe(1)
     telegram.say(ann, 'typed meanwhile')

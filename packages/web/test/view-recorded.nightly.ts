@@ -1,0 +1,3 @@
+import { edges, testRecorded } from './view-recorded.ts'
+
+testRecorded((version) => !edges.includes(version))

@@ -1,7 +1,8 @@
 import type { Ask, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { statesOf } from '../../reply/test/web/recorded-states.ts'
 import { createUIProjection, readAnswers, type UIAsk } from '../src/index.ts'
-import { messageOf, statesOf } from './recorded.ts'
+import { messageOf } from './recorded.ts'
 
 /** The reply of a recording where it waits for a person, and what the page shows then. */
 async function waitingIn(

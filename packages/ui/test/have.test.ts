@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { statesOf } from '../../reply/test/web/recorded-states.ts'
 import { createUIProjection } from '../src/index.ts'
 import { readHave } from '../src/project/inbound.ts'
-import { messageOf, statesOf } from './recorded.ts'
+import { messageOf } from './recorded.ts'
 
 test('what a page has of a call is read from the JSON of a POST, in which the output of a waiting call is absent', async () => {
   const [states = []] = await statesOf({ version: '1.18.33', scenario: 'permission-once', global: false })

@@ -1,9 +1,10 @@
 import { type Ask, type Reply, textOf } from '@reply/core'
 import type { UIMessage } from 'ai'
 import { describe, expect, test } from 'vitest'
+import { type RecordedStream, recordedStreams, statesOf } from '../../reply/test/web/recorded-states.ts'
 import { sendWhenAnswered, uiTextOf } from '../src/client.ts'
 import { createUIProjection, readAnswers, type UIChunk } from '../src/index.ts'
-import { messageOf, type RecordedStream, recordedStreams, shownIn, statesOf } from './recorded.ts'
+import { messageOf, shownIn } from './recorded.ts'
 
 /** All chunks that one reader gets. */
 function chunksOf(states: readonly Reply[]): readonly UIChunk[] {

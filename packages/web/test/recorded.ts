@@ -1,37 +1,9 @@
-import { type Observation, observerOf, type Reply, replay } from '@reply/core'
-import { listRecordings, type RecordingName, readRecording } from '@reply/testing'
+import type { Reply } from '@reply/core'
 import { seededRandom } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
+import { recordedStreams, statesOf } from '../../reply/test/web/recorded-states.ts'
 import { applyDifference, differenceOf } from '../src/state/difference.ts'
 import { toPageRun } from '../src/state/to-page-run.ts'
-
-/** A recorded stream of one server. */
-export interface RecordedStream extends RecordingName {
-  readonly global: boolean
-}
-
-/** All recorded streams of both generations. */
-export function recordedStreams(): readonly RecordedStream[] {
-  return [...listRecordings(), ...listRecordings({ generation: 2 })].flatMap(({ version, scenario, hasGlobal }) =>
-    (hasGlobal ? [false, true] : [false]).map((global) => ({ version, scenario, global })),
-  )
-}
-
-/** Every state of each reply of a recording, as live readers see them. */
-export async function statesOf(recorded: RecordedStream): Promise<readonly (readonly Reply[])[]> {
-  const all: Reply[][] = []
-  await replay(readRecording(recorded).bytes, {
-    observe: (reply) => {
-      const states = [reply]
-      all.push(states)
-      const note = ({ reply: newest }: Observation): void => {
-        if (states.at(-1) !== newest) states.push(newest)
-      }
-      return [observerOf(note)]
-    },
-  })
-  return all
-}
 
 const sent = <T>(value: T): T => JSON.parse(JSON.stringify(value))
 

@@ -3,9 +3,9 @@ import { openCode2Version, recordedVersions } from '@reply/testing'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from '../../bridge/scripts/browser.ts'
+import { type RecordedStream, recordedStreams, statesOf } from '../../reply/test/web/recorded-states.ts'
 import { texts } from '../page/texts.ts'
 import { differenceOf, toPageRun } from '../src/index.ts'
-import { type RecordedStream, recordedStreams, statesOf } from './recorded.ts'
 import { fullAccess, openViewStage, type ViewStage } from './view-stage.ts'
 
 /** The oldest and the newest version of the first dialect, and the second one. */
